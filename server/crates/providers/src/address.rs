@@ -4,6 +4,7 @@ use net::Url;
 
 use crate::remote::{endpoint, without_end};
 use crate::settings::Provider;
+use crate::vendors::{PROJECT, REGION};
 use crate::wire::{Route, Wire};
 
 /// The field of a query that names a version of Azure's API.
@@ -22,15 +23,43 @@ impl Provider {
         }
     }
 
+    /// Its address with the path of a model in the project of its account, if its vendor has such paths; none if the
+    /// address names a project itself. A gateway's own path comes before it.
+    fn in_project(&self, wire: Wire, model: &str) -> Option<String> {
+        let vendor = self.vendor().filter(|vendor| vendor.has_projects())?;
+        let route = vendor.route(model).filter(|route| route.wire == wire)?;
+        let (project, location) = (self.project()?, self.location()?);
+        let mut url = Url::parse(self.base_url.trim()).ok()?;
+        let above = url.path().trim_end_matches('/').to_owned();
+        if above.split('/').any(|folder| folder == "projects") {
+            return None;
+        }
+        let path = route.path.replace(PROJECT, project).replace(REGION, location);
+        let version = if has_version(&above) { "" } else { "/v1" };
+        url.set_path(&format!("{above}{version}{path}"));
+        Some(url.to_string())
+    }
+
     /// Its address with the path that its vendor has for a model, if it has no path of its own.
     fn with_path(&self, wire: Wire, model: &str) -> String {
+        if let Some(address) = self.in_project(wire, model) {
+            return address;
+        }
         let base = self.base_url.trim().trim_end_matches('/');
         let has_path = base.split_once("://").is_none_or(|(_, rest)| rest.contains(['/', '?', '#']));
-        let vendor = self.vendor().filter(|_| !has_path);
+        // Paths with a project are of no use without one.
+        let vendor = self.vendor().filter(|vendor| !has_path && !vendor.has_projects());
         let route = vendor.and_then(|vendor| vendor.route(model)).filter(|route| route.wire == wire);
         let path = route.map(|route| route.path.as_str()).or(vendor.and_then(|vendor| vendor.path.as_deref()));
         path.map_or_else(|| self.base_url.clone(), |path| format!("{base}{path}"))
     }
+}
+
+/// True if a path names a version, such as `v1`.
+fn has_version(path: &str) -> bool {
+    let is_version =
+        |segment: &str| segment.strip_prefix('v').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+    path.split('/').any(is_version)
 }
 
 /// The problem with an address, in words without the address, which may hold a key; none if requests could go there.

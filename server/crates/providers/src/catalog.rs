@@ -139,7 +139,7 @@ pub enum CatalogError {
     },
     /// The only provider that can be used is one of which nobody spoke.
     #[error(
-        "no model is chosen. {vendor} can be used with the AWS credentials that are there, but only if you choose it: \
+        "no model is chosen. {vendor} can be used with the credentials that are there, but only if you choose it: \
          name one of its models, which `azimuth models` lists, or set another vendor's key"
     )]
     Unasked {

@@ -100,6 +100,11 @@ impl Model {
         self.price.map(|price| Price { long: self.long, ..price })
     }
 
+    /// The same at another host than its maker's, where dated ids are written in another way.
+    pub(crate) fn elsewhere(self) -> Self {
+        Self { pinned: None, ..self }
+    }
+
     /// The id to send.
     pub(crate) fn wire_id(&self) -> &str {
         self.pinned.as_deref().unwrap_or(&self.id)

@@ -27,6 +27,7 @@ struct Vendor {
     sign_in: bool,
     #[serde(default)]
     local: bool,
+    signed: Option<String>,
 }
 
 fn vendors() -> Result<Vec<Vendor>, &'static str> {
@@ -48,6 +49,9 @@ pub fn document() -> Result<String, &'static str> {
         let key = match &vendor.page {
             Some(page) => format!("{} ([get one]({page}))", names(&vendor.keys)),
             None if vendor.sign_in => format!("`azimuth auth login {}` ([more](accounts.md))", vendor.name),
+            None if vendor.signed.as_deref() == Some("google") => {
+                "Google's credentials ([more](#vertex-ai))".to_owned()
+            }
             None => "none".to_owned(),
         };
         let address = if vendor.base_url.is_empty() { "yours".to_owned() } else { format!("`{}`", vendor.base_url) };

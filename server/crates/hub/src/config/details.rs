@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use accounts::Vendor;
 use protocol::model::ThinkingLevel;
 use protocol::settings::{Kind, SETTINGS, Setting};
-use providers::{Compat, Defined, KeyCommands, NamedKey, Secret, Settings, Signers, Wire};
+use providers::{Compat, Defined, KeyCommands, NamedKey, Provider, Secret, Settings, Signers, Wire};
 use serde_json::{Map, Value};
 
 use super::key_command::Starter;
@@ -26,7 +26,8 @@ const ACCOUNT: &str = "account:";
 /// The keys that commands printed: one set for the process, so that a command runs once.
 pub(super) static KEY_COMMANDS: LazyLock<KeyCommands> = LazyLock::new(|| KeyCommands::new(Starter));
 
-/// The accounts at AWS, with the credentials that were fetched: one set for the process, for the same reason.
+/// The accounts at clouds, with the credentials and tokens that were fetched: one set for the process, for the same
+/// reason.
 pub(super) static SIGNERS: LazyLock<Signers> = LazyLock::new(|| Signers::new(Starter));
 
 /// A mistake in a layer: where it stands, and what to do.
@@ -136,15 +137,7 @@ pub(super) fn take(
     if let Some(value) = said.fields.get("keys") {
         provider.set_keys(listed_keys(value, &way.field("keys"), environment, &mut found));
     }
-    let is_region = |text: &str| text.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
-    let region = said.text("aws_region").map(str::trim);
-    if region.is_some_and(|region| !is_region(region)) {
-        let problem = "it must be a region of AWS, such as \"eu-central-1\"; without one, remove it";
-        found.fault(way.field("aws_region"), problem);
-    }
-    let region = region.filter(|region| is_region(region)).map(str::to_owned);
-    let profile = said.text("aws_profile").map(|profile| profile.trim().to_owned());
-    provider.set_aws(profile.filter(|_| !has_key), region);
+    clouds(provider, said, has_key, &way, &mut found);
     if let Some(version) = said.text("api_version") {
         if version.starts_with(|c: char| c.is_ascii_digit()) {
             provider.set_api_version(Some(version.to_owned()));
@@ -174,6 +167,28 @@ pub(super) fn take(
         }
     }
     found
+}
+
+/// Takes in what is said of a provider's accounts at clouds.
+fn clouds(provider: &mut Provider, said: &Said, has_key: bool, way: &Way, found: &mut Found) {
+    let is_region = |text: &str| text.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
+    let is_location = |text: &str| !text.is_empty() && is_region(text);
+    let mut checked = |name: &str, is_right: &dyn Fn(&str) -> bool, problem: &str| {
+        let text = said.text(name).map(str::trim)?;
+        if is_right(text) {
+            return Some(text.to_owned());
+        }
+        found.fault(way.field(name), format!("{problem}; without one, remove it"));
+        None
+    };
+    let region = checked("aws_region", &is_region, "it must be a region of AWS, such as \"eu-central-1\"");
+    let project = "it must be the id of a project at Google Cloud, such as \"my-project-1\"";
+    let project = checked("google_project", &providers::is_google_project, project);
+    let location = "it must be a location at Google Cloud, such as \"europe-west1\"";
+    let location = checked("google_location", &is_location, location);
+    let profile = said.text("aws_profile").map(|profile| profile.trim().to_owned());
+    provider.set_aws(profile.filter(|_| !has_key), region);
+    provider.set_google(project, location);
 }
 
 /// The way to a provider.

@@ -81,7 +81,7 @@ pub fn load(sources: Sources<'_>) -> Config {
 /// The same, as if this were the text of the user's file, or the reason why it cannot be read.
 pub(crate) fn load_with(sources: Sources<'_>, text: Result<&str, &String>) -> Config {
     let Sources { user_file, folders, editor, environment } = sources;
-    // AWS's files are looked at before those of the projects are read.
+    // The clouds' files are looked at before those of the projects are read.
     folders.iter().for_each(|folder| key_command::keep_out_of(folder));
     let mut config = Config { providers: providers::Settings::from_env(environment), ..Config::default() };
     let place = user_file.display().to_string();
@@ -98,6 +98,7 @@ pub(crate) fn load_with(sources: Sources<'_>, text: Result<&str, &String>) -> Co
     config.take_or_fail(user, &place, text.unwrap_or_default(), environment);
     config.take_or_fail(editor.options, "the editor's initializationOptions", "", environment);
     config.providers.sign_for_aws(&details::SIGNERS, environment, dirs::home(environment));
+    config.providers.sign_for_google(&details::SIGNERS, environment, dirs::home(environment));
     match editor.settings {
         Ok(layer) => config.restrict(layer, "the editor's settings", "", Kind::Settings),
         Err(error) => config.distrust(&error.place, &error.problem),

@@ -111,7 +111,7 @@ pub(super) fn known(provider: &Provider) -> Option<Vec<Entry>> {
         match provider.wire {
             // A plan has some of them, and others.
             _ if provider.is_plan() => return None,
-            Wire::Anthropic | Wire::OpenAiResponses => of_vendor(provider),
+            Wire::Anthropic | Wire::AnthropicVertex | Wire::OpenAiResponses => of_vendor(provider),
             Wire::OpenAiChat if provider.name == "openai" && provider.is_home() => of_vendor(provider),
             Wire::Gemini if provider.is_home() => of_vendor(provider),
             Wire::OpenAiChat | Wire::Gemini => return None,
@@ -131,7 +131,7 @@ pub(super) fn defined(provider: &Provider) -> Vec<Entry> {
 pub(super) fn of_vendor(provider: &Provider) -> Vec<Entry> {
     let vendor = match provider.wire {
         _ if provider.is_plan() => return Vec::new(),
-        Wire::Anthropic => "anthropic",
+        Wire::Anthropic | Wire::AnthropicVertex => "anthropic",
         Wire::OpenAiResponses => "openai",
         Wire::OpenAiChat => provider.name.as_str(),
         Wire::Gemini => "gemini",
@@ -293,6 +293,13 @@ fn known_as(provider: &Provider, id: &str) -> (Option<Cow<'static, Model>>, f64)
     // A vendor without an address of its own is at home wherever its user has it.
     let is_home = provider.is_home() || vendor.is_some_and(|vendor| vendor.base_url.is_empty());
     let home = is_home.then_some(provider.name.as_str());
+    if let Some(maker) = vendor.and_then(|vendor| vendor.route(id)?.maker.as_deref()) {
+        // A version that is named to be the usual one is the model itself.
+        let plain = id.strip_suffix("@default").unwrap_or(id);
+        let factor = vendor.map_or(1.0, |vendor| vendor.factor(plain, provider.location()));
+        let own = data::find(Some(maker), plain).map(|model| Cow::Owned(model.into_owned().elsewhere()));
+        return (own.or_else(|| data::elsewhere(plain)), factor);
+    }
     match vendor.and_then(|vendor| vendor.usual_id(id)) {
         Some((usual, factor)) => (data::find(None, usual), factor),
         // On this machine a model has the window that its memory allows, and not that of its maker.
@@ -358,7 +365,9 @@ fn guess(wire: Wire, id: &str, told: Option<bool>) -> Thinking {
         Wire::Gemini if told == Some(false) => Thinking::None,
         Wire::Gemini if has_levels(id) => Thinking::Level,
         Wire::Gemini if told == Some(true) => Thinking::Always,
-        Wire::OpenAiResponses | Wire::Anthropic | Wire::OpenAiChat | Wire::Gemini => Thinking::None,
+        Wire::OpenAiResponses | Wire::Anthropic | Wire::AnthropicVertex | Wire::OpenAiChat | Wire::Gemini => {
+            Thinking::None
+        }
     }
 }
 

@@ -288,21 +288,22 @@ async fn the_default_is_the_configured_one_else_the_first_that_can_be_used() {
     assert_eq!(catalog.default_model().await.unwrap().info().id, "openai/gpt-5.1");
 }
 
-/// An account at AWS that the user may keep for other work.
-fn of_aws(more: &[(&str, &str)], say: impl FnOnce(&mut Settings)) -> Catalog {
-    struct NoPrograms;
+/// No test here has a program.
+struct NoPrograms;
 
-    #[async_trait]
-    impl crate::RunProgram for NoPrograms {
-        async fn output(&self, _words: &[String]) -> Result<Vec<u8>, String> {
-            Err("there is none".to_owned())
-        }
-
-        fn is_users_own(&self, _file: &std::path::Path) -> bool {
-            true
-        }
+#[async_trait]
+impl crate::RunProgram for NoPrograms {
+    async fn output(&self, _words: &[String]) -> Result<Vec<u8>, String> {
+        Err("there is none".to_owned())
     }
 
+    fn is_users_own(&self, _file: &std::path::Path) -> bool {
+        true
+    }
+}
+
+/// An account at AWS that the user may keep for other work.
+fn of_aws(more: &[(&str, &str)], say: impl FnOnce(&mut Settings)) -> Catalog {
     let aws = [("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE"), ("AWS_SECRET_ACCESS_KEY", "hunter2"), ("AWS_REGION", "eu-west-1")];
     let all = [&aws[..], more].concat();
     let mut settings = settings(&all);
@@ -332,6 +333,35 @@ async fn an_account_at_aws_is_used_only_if_the_user_spoke_of_bedrock_or_chooses_
     let spoken = of_aws(&[], |settings| settings.set_provider("bedrock", None, None, None, vec![]).unwrap());
     for catalog in [with_key, spoken] {
         assert_eq!(catalog.default_model().await.unwrap().info().provider, "bedrock");
+    }
+}
+
+#[tokio::test]
+async fn a_model_at_vertex_has_the_facts_of_its_maker_and_the_price_of_the_location() {
+    let at = async |location: &str| {
+        let mut settings = settings(&[]);
+        settings.set_provider("vertex", None, Some("k".into()), None, Vec::new()).unwrap();
+        let vertex = settings.provider_mut("vertex").unwrap();
+        vertex.set_google(Some("p".into()), Some(location.into()));
+        settings.sign_for_google(&crate::Signers::new(NoPrograms), &|_| None, None);
+        Catalog::new(settings).list().await
+    };
+    let (everywhere, in_europe) = (at("global").await, at("europe-west1").await);
+    let of = |models: &[ModelInfo], id: &str| models.iter().find(|model| model.id == id).cloned().unwrap();
+    for (id, own, input, dearer) in [
+        ("gemini-3.8-flash", "gemini-3.8-flash", 0.75, 0.825),
+        ("gemini-3.6-flash", "gemini-3.6-flash", 0.75, 0.825),
+        ("gemini-2.5-pro", "gemini-2.5-pro", 1.25, 1.25),
+        ("claude-opus-5-5", "claude-opus-5-5", 4.0, 4.4),
+        ("claude-haiku-4-5@20251001", "claude-haiku-4-5", 1.0, 1.1),
+    ] {
+        let maker = if id.starts_with("claude") { "anthropic" } else { "gemini" };
+        let known = data::find(Some(maker), own).unwrap();
+        let id = format!("vertex/{id}");
+        let (usual, other) = (of(&everywhere, &id), of(&in_europe, &id));
+        assert_eq!((usual.context_tokens, usual.available), (known.context, true), "{id}");
+        assert!((usual.price.unwrap().input - input).abs() < 1e-9, "{id}: {:?}", usual.price);
+        assert!((other.price.unwrap().input - dearer).abs() < 1e-9, "{id}: {:?}", other.price);
     }
 }
 

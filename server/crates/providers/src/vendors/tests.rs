@@ -20,7 +20,7 @@ fn the_data_file_is_sound() {
             "{name}: {address}"
         );
         assert!(!vendor.local || !vendor.sign_in, "{name}: nobody signs in to this machine");
-        let is_without = vendor.local || vendor.sign_in;
+        let is_without = vendor.local || vendor.sign_in || vendor.signed == Some(Cloud::Google);
         assert_eq!(is_without, vendor.keys.is_empty(), "{name}: what is not on this machine has a key or a sign-in");
         assert_eq!(is_without, vendor.page.is_none(), "{name}: a key is made somewhere");
         let is_safe = if vendor.local { "http://127.0.0.1" } else { "https://" };
@@ -30,7 +30,8 @@ fn the_data_file_is_sound() {
         }
         for model in &vendor.models {
             let usual = vendor.usual_id(model).map_or(model.as_str(), |(usual, _)| usual);
-            assert!(data::find(None, usual).is_some(), "{name}: nothing is known of {model}");
+            let maker = vendor.route(model).and_then(|route| route.maker.as_deref());
+            assert!(data::find(maker, usual).is_some(), "{name}: nothing is known of {model}");
         }
     }
     for host in &file().host {
@@ -127,4 +128,44 @@ fn a_model_with_a_region_and_a_version_is_its_model_at_the_regions_price() {
     assert_eq!(wire("openai.gpt-oss-120b-1:0"), Some((Wire::OpenAiChat, "/openai/v1")));
     assert_eq!(wire("qwen.qwen3-coder-next"), Some((Wire::OpenAiChat, "/openai/v1")));
     assert_eq!(named("openai").unwrap().route("gpt-5.1").map(|route| route.wire), None);
+}
+
+#[test]
+fn a_location_of_google_is_in_the_address_and_some_have_a_host_of_their_own() {
+    let vertex = named("vertex").unwrap();
+    let at =
+        |location: Option<&str>| vertex.address(|name| (name == "CLOUD_ML_REGION").then_some(location?.to_owned()));
+    for (location, address) in [
+        (None, "https://aiplatform.googleapis.com"),
+        (Some("global"), "https://aiplatform.googleapis.com"),
+        (Some("us"), "https://aiplatform.us.rep.googleapis.com"),
+        (Some("eu"), "https://aiplatform.eu.rep.googleapis.com"),
+        (Some("europe-west1"), "https://europe-west1-aiplatform.googleapis.com"),
+        (Some("evil.example/"), "https://aiplatform.googleapis.com"),
+    ] {
+        assert_eq!(at(location), address, "{location:?}");
+        assert!(vertex.is_at(address), "{address}");
+        assert_eq!(of_address(address).call_signatures, Some(true), "{address}");
+        let plain = location.filter(|location| !location.contains('.')).unwrap_or("global");
+        assert_eq!(vertex.region_of(address).as_deref(), Some(plain));
+    }
+    for other in ["https://aiplatform.googleapis.com.example", "http://127.0.0.1:9", "https://rep.googleapis.com"] {
+        assert!(!vertex.is_at(other), "{other}");
+    }
+}
+
+#[test]
+fn outside_of_global_googles_newer_models_cost_more() {
+    let vertex = named("vertex").unwrap();
+    for (model, location, factor) in [
+        ("gemini-3.8-flash", Some("global"), 1.0),
+        ("gemini-3.8-flash", Some("eu"), 1.1),
+        ("claude-opus-5-5", Some("us-east5"), 1.1),
+        ("gemini-2.5-pro", Some("us-central1"), 1.0),
+        ("claude-3-5-haiku", Some("us-east5"), 1.0),
+        ("claude-opus-5-5", None, 1.0),
+    ] {
+        assert!((vertex.factor(model, location) - factor).abs() < 1e-9, "{model} {location:?}");
+    }
+    assert!((named("bedrock").unwrap().factor("m", Some("eu-west-1")) - 1.0).abs() < 1e-9);
 }

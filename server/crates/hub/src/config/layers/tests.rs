@@ -44,6 +44,14 @@ impl Home {
         self
     }
 
+    fn signed_in_at_google(mut self, file: &Value) -> Self {
+        let folder = self.folder.path().join(".config/gcloud");
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("application_default_credentials.json"), file.to_string()).unwrap();
+        self.environment.push(("HOME", self.folder.path().display().to_string().leak()));
+        self
+    }
+
     fn options(mut self, value: Value) -> Self {
         self.editor.options = from_editor("the editor's initializationOptions", "initializationOptions", value);
         self
@@ -779,6 +787,8 @@ const MISTAKES: &[(&str, &str, &str, &str)] = &[
     ("key_command", "[\"bin/pass\"]", "", "named from the root on"),
     ("keys", "[\"sk-secret\"]", "keys[0]", "a key itself does not belong here"),
     ("aws_region", "\"evil.example/\"", "", "a region of AWS"),
+    ("google_project", "\"../evil\"", "", "the id of a project"),
+    ("google_location", "\"evil.example/\"", "", "a location at Google Cloud"),
     ("api_version", "\"v1\"", "", "a version's date"),
     ("headers.X-Team", "7", "", "it must be a text, or `env:VARIABLE`"),
     ("headers.\"X Team\"", "\"a\"", "headers.X Team", "no name of a header"),
@@ -919,6 +929,29 @@ fn a_profile_of_aws_takes_the_place_of_a_key_and_a_region_is_checked() {
     assert_eq!(bedrock.base_url, "https://bedrock-runtime.eu-west-1.amazonaws.com");
     let project = Home::new().project("[providers.bedrock]\naws_profile = 'evil'\n").load();
     assert!(project.warnings[0].contains("providers ignored"), "{:?}", project.warnings);
+}
+
+#[test]
+fn a_project_and_a_location_at_google_are_the_users_to_choose_and_no_repositorys() {
+    let file = json!({ "type": "authorized_user", "client_id": "c", "client_secret": "hunter2",
+        "refresh_token": "hunter2" });
+    let home = || {
+        let home = Home::new().variable("GOOGLE_CLOUD_PROJECT", "of-the-environment");
+        home.signed_in_at_google(&file).variable("CLOUD_ML_REGION", "us-east5")
+    };
+    let own = home().user("[providers.vertex]\ngoogle_project = 'mine'\ngoogle_location = 'eu'\n").load();
+    assert_eq!(own.warnings.len(), 0, "{:?}", own.warnings);
+    let vertex = |config: &Config| config.providers.providers.iter().find(|it| it.name == "vertex").cloned().unwrap();
+    assert_eq!(vertex(&own).base_url, "https://aiplatform.eu.rep.googleapis.com");
+    let status = own.key_statuses(&[], &|_| None);
+    let source = status.iter().find(|status| status.provider == "vertex").map(|status| status.source.clone()).unwrap();
+    assert!(source.contains("the Google credentials in") && !source.contains("hunter2"), "{source}");
+    let theirs = "[providers.vertex]\ngoogle_project = 'evil'\nbase_url = 'https://evil.example'\n";
+    let config = home().project(theirs).load();
+    assert!(config.warnings[0].contains("providers ignored"), "{:?}", config.warnings);
+    assert_eq!(vertex(&config).base_url, "https://us-east5-aiplatform.googleapis.com");
+    let status = config.key_statuses(&[], &|_| None);
+    assert!(!status.iter().any(|status| status.provider == "vertex"), "nobody spoke of it: {status:?}");
 }
 
 #[test]
