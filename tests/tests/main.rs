@@ -80,6 +80,7 @@ mod turns;
 mod undo;
 mod user_commands;
 mod vendors;
+mod vertex;
 mod waiting;
 mod windows;
 mod wire;

@@ -26,6 +26,9 @@ struct Vendor {
     model: &'static str,
     /// More of its configuration.
     more: &'static str,
+    /// The folder of its address, and the name of its wire, if they are not those of the format.
+    folder: &'static str,
+    spoken: Option<&'static str>,
     sees: Sees,
     /// True if it gets its own thoughts back as text.
     remembers: bool,
@@ -39,7 +42,7 @@ enum Sees {
     Nothing,
 }
 
-const VENDORS: [Vendor; 11] = [
+const VENDORS: [Vendor; 13] = [
     vendor("claude", Wire::Anthropic, "claude-opus-5-5"),
     // Anthropic's Messages at a host without its betas: nobody drops thinking that does not fit.
     Vendor { more: "compat = { betas = false }", ..vendor("bedrock", Wire::Anthropic, "claude-sonnet-5-5") },
@@ -52,21 +55,32 @@ const VENDORS: [Vendor; 11] = [
     Vendor { sees: Sees::Nothing, ..vendor("groq", Wire::Groq, "blind-groq") },
     Vendor { sees: Sees::NoGif, remembers: false, ..vendor("googlechat", Wire::GeminiChat, "model-google") },
     Vendor { sees: Sees::NoGif, ..vendor("gemini", Wire::Gemini, "gemini-3.8-flash") },
+    // Both as Google's cloud has them: the one by its name, the other behind a gateway that names the project.
+    Vendor {
+        sees: Sees::NoGif,
+        more: "google_project = \"project-of-the-test\"\ngoogle_location = \"eu\"\n",
+        ..vendor("vertex", Wire::Gemini, "gemini-4-argon")
+    },
+    Vendor {
+        folder: "/v1/projects/project-of-the-test/locations/global/publishers/anthropic",
+        spoken: Some("anthropic-vertex"),
+        ..vendor("gateway", Wire::Anthropic, "claude-fable-5-1")
+    },
 ];
 
 const fn vendor(name: &'static str, wire: Wire, model: &'static str) -> Vendor {
-    Vendor { name, wire, model, more: "", sees: Sees::All, remembers: true }
+    Vendor { name, wire, model, more: "", folder: "", spoken: None, sees: Sees::All, remembers: true }
 }
 
 impl Vendor {
     /// The configuration of a user who has it.
     fn configuration(self, server: &ModelServer) -> String {
-        let Self { name, wire, model, more, .. } = self;
-        let (url, key, spoken) = (server.url(wire), harness::server::KEY, wire.name());
+        let Self { name, wire, model, more, folder, .. } = self;
+        let (url, key, spoken) = (server.url(wire), harness::server::KEY, self.spoken.unwrap_or(wire.name()));
         let dialect = wire.dialect().map(|dialect| format!("dialect = \"{dialect}\"\n")).unwrap_or_default();
         let images = self.sees != Sees::Nothing;
         format!(
-            "[providers.{name}]\nbase_url = \"{url}\"\nkey = \"{key}\"\nwire = \"{spoken}\"\n{dialect}{more}\nmodels = [\"{model}\"]\n\
+            "[providers.{name}]\nbase_url = \"{url}{folder}\"\nkey = \"{key}\"\nwire = \"{spoken}\"\n{dialect}{more}\nmodels = [\"{model}\"]\n\
              [[providers.{name}.model]]\nid = \"{model}\"\nimages = {images}\n"
         )
     }

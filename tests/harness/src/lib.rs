@@ -7,6 +7,7 @@
 //! - [`model`]: a model server that speaks the vendors' real formats over HTTP, answers by a script, and checks what
 //!   it is asked.
 //! - [`sign_in`]: a vendor whose users sign in.
+//! - [`google`]: Google's servers that give access tokens.
 //! - [`fill`]: a server that fills in text where the user types.
 //! - [`window`]: the same editor with the server as a process of its own, for tests of several windows.
 //! - [`gone`]: a folder of a machine that is gone.
@@ -23,7 +24,9 @@ pub mod daemon;
 pub mod direct;
 pub mod fill;
 pub mod gone;
+pub mod google;
 pub mod model;
+mod plain;
 pub mod process;
 pub mod program;
 pub mod project;
@@ -36,6 +39,7 @@ pub mod window;
 pub use self::client::{Client, Profile};
 pub use self::fill::{FillAsked, FillServer, Filled};
 pub use self::gone::Gone;
+pub use self::google::GoogleServer;
 pub use self::model::{Answer, Gate, ModelServer, Wire};
 pub use self::program::binary;
 pub use self::project::Project;

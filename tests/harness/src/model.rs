@@ -14,20 +14,19 @@
 mod answer;
 mod anthropic;
 mod asked;
+mod bodies;
 mod chat;
 mod gemini;
 mod responses;
 mod signed;
 mod strict;
+mod vertex;
 
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::convert::Infallible;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::net::SocketAddr;
-use std::path::Path;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 
@@ -48,6 +47,7 @@ pub use self::answer::{Answer, Gate, MARK, Step, Stop};
 pub use self::asked::{Asked, Said};
 pub use self::signed::Account;
 use self::strict::Sent;
+use crate::google::GoogleServer;
 use crate::patiently;
 
 /// A vendor's format.
@@ -73,20 +73,6 @@ pub enum Wire {
     Gemini,
 }
 
-/// The fields of requests whose texts are one of a few.
-const CHOICES: [&str; 11] = [
-    "type",
-    "role",
-    "effort",
-    "summary",
-    "detail",
-    "status",
-    "phase",
-    "media_type",
-    "mimeType",
-    "thinkingLevel",
-    "reasoning_effort",
-];
 /// The end of the names of Gemini's models that give their calls no ids.
 pub const NO_IDS: &str = "-without-ids";
 
@@ -147,6 +133,11 @@ impl Wire {
         if gemini_model(path).is_some() {
             return Some(Self::Gemini);
         }
+        match vertex::model(path) {
+            Some((vertex::Publisher::Google, _)) => return Some(Self::Gemini),
+            Some((vertex::Publisher::Anthropic, _)) => return Some(Self::Anthropic),
+            None => {}
+        }
         let end = |wire| match wire {
             Self::Anthropic => "/v1/messages",
             Self::Responses => "/responses",
@@ -205,6 +196,8 @@ struct State {
     lists_for_its_key: bool,
     /// The account whose signatures requests must bear instead of a key.
     account: Option<Account>,
+    /// The tokens of Google's that requests must bear instead of a key.
+    tokens: Option<crate::google::Valid>,
     /// The errors with which signatures were refused.
     refusals: Vec<String>,
     sent: Sent,
@@ -260,13 +253,20 @@ impl ModelServer {
         self.state().account = Some(account);
     }
 
+    /// Wants requests to bear a token of this server's that counts, instead of a key. Those that do not are refused,
+    /// and nothing of the script is used up.
+    pub fn wants_tokens_of(&self, google: &GoogleServer) {
+        self.state().tokens = Some(google.valid());
+    }
+
     /// Forgets the signatures of thoughts that it has given, as Google does when the key or the route changes. Requests
     /// with them are refused, and nothing of the script is used up.
     pub fn forgets_thoughts(&self) {
         self.state().sent.forget();
     }
 
-    /// The errors with which signatures were refused: AWS's by their kind, such as `ExpiredTokenException`.
+    /// The errors with which signatures were refused: AWS's by their kind, such as `ExpiredTokenException`, and
+    /// Google's by their status.
     pub fn refusals(&self) -> Vec<String> {
         self.state().refusals.clone()
     }
@@ -344,6 +344,8 @@ async fn answer(request: Request<Incoming>, shared: Arc<Shared>) -> Result<Respo
     };
     let body = request.into_body().collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
     let key = match wire {
+        // Google's cloud takes a token and no key.
+        _ if vertex::model(&path).is_some() => vertex::token(&headers),
         // Anthropic's own SDK sends its key as a token, which is taken too.
         Wire::Anthropic => header("x-api-key").or_else(bearer),
         Wire::Gemini => header("x-goog-api-key"),
@@ -356,9 +358,14 @@ async fn answer(request: Request<Incoming>, shared: Arc<Shared>) -> Result<Respo
     };
     let (model, answer) = {
         let mut state = shared.state.lock().unwrap();
-        let body: Value = serde_json::from_slice(&body).unwrap_or_default();
-        keep(wire, &body);
-        let model = gemini_model(&path).or(body["model"].as_str()).unwrap_or_default().to_owned();
+        let mut body: Value = serde_json::from_slice(&body).unwrap_or_default();
+        let of_vertex = vertex::model(&path);
+        if let Some((publisher, model)) = &of_vertex {
+            state.wrong.extend(vertex::as_its_maker(*publisher, model, &headers, &mut body).err());
+        }
+        bodies::keep(wire, &body);
+        let named = of_vertex.map(|(_, model)| model).or_else(|| gemini_model(&path).map(str::to_owned));
+        let model = named.unwrap_or_else(|| body["model"].as_str().unwrap_or_default().to_owned());
         let asked = Asked::read(wire, key, model, body).at(place, &headers);
         state.check(&asked);
         if wire == Wire::Gemini && request_query != "alt=sse" {
@@ -411,43 +418,6 @@ async fn answer(request: Request<Incoming>, shared: Arc<Shared>) -> Result<Respo
             answer.body(Stream(pieces)).unwrap()
         }
     })
-}
-
-/// Keeps a body for who compares it with the vendors' types. Of those that differ in words alone, one is enough.
-fn keep(wire: Wire, body: &Value) {
-    let Some(folder) = std::env::var_os("AZIMUTH_BODIES") else { return };
-    let mut hasher = DefaultHasher::new();
-    shape("", body).hash(&mut hasher);
-    let file = Path::new(&folder).join(format!("{wire:?}-{:016x}.json", hasher.finish()));
-    if !file.exists() {
-        // Several tests may come to the same at once.
-        static NUMBER: AtomicUsize = AtomicUsize::new(1);
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let own = Path::new(&folder).join(format!(".{}-{number}", std::process::id()));
-        std::fs::write(&own, body.to_string()).unwrap();
-        std::fs::rename(own, file).unwrap();
-    }
-}
-
-/// The shape of a value: its fields, the texts that are one of a few, and the kinds of items that a list has.
-fn shape(name: &str, value: &Value) -> String {
-    match value {
-        Value::Object(_) if ["input", "args", "input_schema", "parameters", "parametersJsonSchema"].contains(&name) => {
-            "any".into()
-        }
-        Value::Object(fields) => {
-            let fields: Vec<_> = fields.iter().map(|(name, value)| format!("{name}: {}", shape(name, value))).collect();
-            format!("{{{}}}", fields.join(", "))
-        }
-        Value::Array(items) => {
-            let kinds: BTreeSet<_> = items.iter().map(|item| shape(name, item)).collect();
-            format!("{kinds:?}")
-        }
-        Value::String(text) if CHOICES.contains(&name) => text.clone(),
-        Value::String(_) => "text".into(),
-        Value::Number(_) => "number".into(),
-        Value::Bool(_) | Value::Null => value.to_string(),
-    }
 }
 
 /// Writes an answer step by step. It ends early where the client hangs up.
@@ -556,6 +526,16 @@ enum Signature {
 impl State {
     /// Checks the signature of a request, if an account wants one.
     fn signature(&mut self, path: &str, query: &str, headers: &HeaderMap, body: &[u8]) -> Signature {
+        if let Some(tokens) = &self.tokens {
+            return match vertex::token(headers).filter(|token| tokens.has(token)) {
+                Some(_) => Signature::Right,
+                None => {
+                    self.refusals.push("UNAUTHENTICATED".to_owned());
+                    let body = vertex::unauthenticated(headers);
+                    Signature::Refused(Box::new(whole(StatusCode::UNAUTHORIZED, &[], body)))
+                }
+            };
+        }
         let Some(account) = &self.account else { return Signature::Unwanted };
         let sent = signed::Sent { method: "POST", path, query, headers, body };
         let Err((kind, words)) = account.check(&sent) else { return Signature::Right };

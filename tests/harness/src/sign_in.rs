@@ -4,7 +4,6 @@
 //! that is used twice, a verifier that does not fit, a refresh token that was replaced before.
 
 use std::collections::{HashMap, HashSet};
-use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -15,6 +14,8 @@ use ring::digest::{SHA256, digest};
 use ring::rand::SystemRandom;
 use ring::signature::{RSA_PKCS1_SHA256, RsaKeyPair, RsaPublicKeyComponents};
 use serde_json::{Value, json};
+
+use crate::plain::{self, fields};
 
 /// The account that signs in.
 pub const ACCOUNT: &str = "someone@example.com";
@@ -156,45 +157,26 @@ impl Drop for SignInServer {
 type Answer = (u16, String, String);
 
 fn serve(mut stream: TcpStream, state: &Mutex<State>) {
-    let mut reader = BufReader::new(stream.try_clone().unwrap());
-    let (mut head, mut length) = (String::new(), 0);
-    while !head.ends_with("\r\n\r\n") {
-        let start = head.len();
-        if reader.read_line(&mut head).unwrap_or(0) == 0 {
-            return;
-        }
-        if let Some(value) = head[start..].to_ascii_lowercase().strip_prefix("content-length:") {
-            length = value.trim().parse().unwrap();
-        }
-    }
-    let mut body = vec![0; length];
-    reader.read_exact(&mut body).unwrap();
-    let body = String::from_utf8(body).unwrap();
-    let target = head.split(' ').nth(1).unwrap().to_owned();
-    let (path, query) = target.split_once('?').unwrap_or((&target, ""));
+    let Some((head, body)) = plain::read(&stream) else { return };
+    let (path, query) = plain::target(&head);
     if path == "/token" && fields(&body).get("grant_type").is_some_and(|it| it == "refresh_token") {
         // Whoever renews at the same time comes before the answer.
         std::thread::sleep(Duration::from_millis(1_000));
     }
-    let (status, heads, body) = {
+    let answer = {
         let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
-        let (status, heads, body) = match path {
-            "/authorize" => state.authorize(&fields(query)),
+        let (status, heads, body) = match path.as_str() {
+            "/authorize" => state.authorize(&fields(&query)),
             "/token" => state.token(&fields(&body)),
             "/revoke" => state.revoke(&fields(&body)),
             "/device" => state.device(),
             "/jwks" => (200, String::new(), keys().to_string()),
-            "/v1/models" | "/v1/responses" => state.api(path, &head),
+            "/v1/models" | "/v1/responses" => state.api(&path, &head),
             _ => (404, String::new(), String::new()),
         };
         (if status == 400 && state.is_like_github { 200 } else { status }, heads, body)
     };
-    let kind = if body.starts_with("event:") { "text/event-stream" } else { "application/json" };
-    let answer = format!(
-        "HTTP/1.1 {status} X\r\ncontent-type: {kind}\r\n{heads}connection: close\r\ncontent-length: {}\r\n\r\n{body}",
-        body.len()
-    );
-    let _ = stream.write_all(answer.as_bytes());
+    plain::write(&mut stream, answer);
 }
 
 impl State {
@@ -377,28 +359,4 @@ fn id_token(port: u16, client: &str, nonce: Option<&str>) -> String {
     let mut signature = vec![0; key.public().modulus_len()];
     key.sign(&RSA_PKCS1_SHA256, &SystemRandom::new(), signed.as_bytes(), &mut signature).unwrap();
     format!("{signed}.{}", BASE64.encode(signature))
-}
-
-/// The fields of a form or a query.
-fn fields(text: &str) -> HashMap<String, String> {
-    let pair = |pair: &str| {
-        let (name, value) = pair.split_once('=')?;
-        Some((decoded(name), decoded(value)))
-    };
-    text.split('&').filter_map(pair).collect()
-}
-
-fn decoded(text: &str) -> String {
-    let (mut bytes, mut rest) = (Vec::new(), text.bytes());
-    while let Some(byte) = rest.next() {
-        bytes.push(match byte {
-            b'+' => b' ',
-            b'%' => {
-                let digits = [rest.next().unwrap(), rest.next().unwrap()];
-                u8::from_str_radix(std::str::from_utf8(&digits).unwrap(), 16).unwrap()
-            }
-            byte => byte,
-        });
-    }
-    String::from_utf8(bytes).unwrap()
 }

@@ -8,6 +8,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use hyper::header::HeaderMap;
 use sha2::{Digest, Sha256};
 
+use crate::plain::{date, http_date};
+
 /// The difference between two clocks that AWS allows.
 const SKEW: Duration = Duration::from_secs(5 * 60);
 
@@ -72,13 +74,7 @@ impl Account {
 
     /// The date that the server's answers bear, as HTTP writes it.
     pub(super) fn http_date(&self) -> String {
-        const DAYS: [&str; 7] = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"];
-        const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
-        let seconds = self.now();
-        let (year, month, day) = date(seconds / 86_400);
-        let (weekday, month) = (DAYS[usize::try_from(seconds / 86_400 % 7).unwrap()], MONTHS[month - 1]);
-        let (hour, minute, second) = (seconds / 3_600 % 24, seconds / 60 % 60, seconds % 60);
-        format!("{weekday}, {day:02} {month} {year} {hour:02}:{minute:02}:{second:02} GMT")
+        http_date(self.now())
     }
 
     fn now(&self) -> u64 {
@@ -174,24 +170,4 @@ fn seconds(time: &str) -> u64 {
     let (year, month, day) = (number(0, 4), number(4, 6), number(6, 8));
     let days = (0..).find(|days| date(*days) == (year, usize::try_from(month).unwrap(), day) || *days > 100_000);
     days.unwrap() * 86_400 + number(9, 11) * 3_600 + number(11, 13) * 60 + number(13, 15)
-}
-
-/// The year, month and day that are so many days after 1970 began.
-fn date(mut days: u64) -> (u64, usize, u64) {
-    let mut year = 1970;
-    let is_leap = |year: u64| year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
-    while days >= 365 + u64::from(is_leap(year)) {
-        days -= 365 + u64::from(is_leap(year));
-        year += 1;
-    }
-    let february = 28 + u64::from(is_leap(year));
-    let mut month = 1;
-    for length in [31, february, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] {
-        if days < length {
-            break;
-        }
-        days -= length;
-        month += 1;
-    }
-    (year, month, days + 1)
 }
