@@ -82,8 +82,7 @@ fn a_refusal_of_googles_credentials_says_what_to_do() {
     let ended =
         of_google(401, "UNAUTHENTICATED", "Request had invalid authentication credentials.", "ACCESS_TOKEN_EXPIRED");
     assert!(said(401, &ended).contains("Sign in again with `gcloud auth application-default login`"));
-    let disabled =
-        of_google(403, "PERMISSION_DENIED", "Vertex AI API has not been used in project 7", "SERVICE_DISABLED");
+    let disabled = of_google(403, "PERMISSION_DENIED", "Agent Platform API is off", "SERVICE_DISABLED");
     assert!(said(403, &disabled).contains("`gcloud services enable aiplatform.googleapis.com`"));
     let denied = of_google(
         403,
