@@ -1,11 +1,12 @@
-//! The one way to the network: HTTP clients with the system's certificates and proxies, bounded bodies, and
-//! server-sent events.
+//! The one way to the network: HTTP clients with the system's certificates and proxies, bounded bodies, server-sent
+//! events, and Amazon's event streams.
 //!
 //! The clients are made at first use, so that the start costs nothing. They follow no redirections, since these would
 //! take a key to where nobody said it should go.
 
 #![expect(clippy::disallowed_methods, reason = "the file of certificate authorities is read here, and nothing else")]
 
+pub mod event_stream;
 pub mod sse;
 
 use std::path::{Path, PathBuf};
