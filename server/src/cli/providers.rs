@@ -36,7 +36,8 @@ pub(super) struct Add {
     /// Its address, such as `https://models.example/v1`. A vendor that is known needs none.
     #[arg(long, value_name = "URL")]
     base_url: Option<String>,
-    /// The protocol that it speaks: `anthropic`, `openai-responses`, `openai-chat` (most do) or `gemini`.
+    /// The protocol that it speaks: `anthropic`, `openai-responses`, `openai-chat` (most do), `gemini` or `converse`
+    /// (Amazon Bedrock).
     #[arg(long, value_name = "WIRE")]
     wire: Option<String>,
     /// The environment variable that holds the key.

@@ -49,7 +49,7 @@ impl Provider {
         let has_path = base.split_once("://").is_none_or(|(_, rest)| rest.contains(['/', '?', '#']));
         // Paths with a project are of no use without one.
         let vendor = self.vendor().filter(|vendor| !has_path && !vendor.has_projects());
-        let route = vendor.and_then(|vendor| vendor.route(model)).filter(|route| route.wire == wire);
+        let route = vendor.and_then(|vendor| vendor.route_over(wire, model));
         let path = route.map(|route| route.path.as_str()).or(vendor.and_then(|vendor| vendor.path.as_deref()));
         path.map_or_else(|| self.base_url.clone(), |path| format!("{base}{path}"))
     }
@@ -162,6 +162,13 @@ mod tests {
             ("http://h", Wire::OpenAiResponses, "us.openai.gpt-6.1-sol", "http://h/openai/v1/responses"),
             ("http://h/", Wire::OpenAiChat, "qwen.qwen3-coder-next", "http://h/openai/v1/chat/completions"),
             ("http://h/proxy", Wire::OpenAiChat, "qwen.qwen3-coder-next", "http://h/proxy/v1/chat/completions"),
+            (
+                "http://h/",
+                Wire::Converse,
+                "amazon.nova-pro-v1:0",
+                "http://h/model/amazon.nova-pro-v1%3A0/converse-stream",
+            ),
+            ("http://h/proxy", Wire::Converse, "zai.glm-5", "http://h/proxy/model/zai.glm-5/converse-stream"),
         ] {
             assert_eq!(url("bedrock", base, None, wire, model), expected, "{base}");
         }

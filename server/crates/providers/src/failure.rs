@@ -1,6 +1,7 @@
 //! The failures of a vendor, as a [`ModelError`]: what one is for the turn and what it says to the user.
 
 mod clouds;
+mod phrases;
 mod reset;
 
 use std::time::{Duration, SystemTime};
@@ -10,6 +11,7 @@ use net::{HttpError, NetError, Url};
 use ports::model::{ModelError, ModelErrorKind};
 use serde_json::Value;
 
+use self::phrases::{NO_CREDIT, OVERFLOW, UNREADABLE, is_orphan_complaint, is_signature_complaint};
 use self::reset::{asked_delay, in_error, reset_delay};
 use crate::cloud::Cloud;
 use crate::pool::Member;
@@ -341,9 +343,7 @@ fn kind(status: Option<u16>, code: &str, message: &str) -> ModelErrorKind {
     let code = code.to_ascii_lowercase();
     let words = message.to_lowercase();
     let says = |wanted: &[&str]| wanted.iter().any(|wanted| words.contains(wanted) || code.contains(wanted));
-    // Groq's code, and Gemini's reason to end (https://console.groq.com/docs/tool-use, `FinishReason` of npm
-    // `@google/genai`). They leave nothing open.
-    if says(&["tool_use_failed", "malformed_function_call", "unexpected_tool_call"]) {
+    if says(UNREADABLE) {
         return ModelErrorKind::UnreadableCall;
     }
     let refused = status.is_none_or(|status| matches!(status, 400 | 413 | 422));
@@ -368,7 +368,8 @@ fn kind(status: Option<u16>, code: &str, message: &str) -> ModelErrorKind {
     match status {
         Some(401 | 403) => ModelErrorKind::Unauthorized,
         Some(429) => ModelErrorKind::RateLimited { retry_after: None },
-        Some(408 | 409 | 425) => ModelErrorKind::Transient,
+        // Bedrock answers 424 where the model failed and not the service.
+        Some(408 | 409 | 424 | 425) => ModelErrorKind::Transient,
         // The server has no such function, and will have none a moment later.
         Some(501) => ModelErrorKind::Rejected,
         Some(status) if status >= 500 => ModelErrorKind::Transient,
@@ -390,76 +391,22 @@ fn kind(status: Option<u16>, code: &str, message: &str) -> ModelErrorKind {
 /// not found, such as one of a wrong base URL, says nothing of models. All is in lower case.
 fn is_missing_model(status: Option<u16>, code: &str, words: &str) -> bool {
     let is_coded = ["model_not_found", "model_decommissioned", "deploymentnotfound"].iter().any(|it| code.contains(it));
+    // Bedrock answers 400: there is no such id, or the model is served only by one with a region.
+    let is_of_bedrock =
+        ["model identifier is invalid", "with on-demand throughput"].iter().any(|it| words.contains(it));
     let is_not_found = status == Some(404) || status.is_none() && code.contains("not_found");
-    is_coded || is_not_found && words.contains("model")
+    is_coded || is_of_bedrock && status == Some(400) || is_not_found && words.contains("model")
 }
 
-/// True if the vendor's quota is one that waiting for a minute does not renew: Google's for a day, and one of nothing,
-/// which a plan has for a model that is not in it.
+/// True if the vendor's quota is one that waiting for a minute does not renew: Google's and Bedrock's for a day, and
+/// one of nothing, which a plan has for a model that is not in it.
 fn is_used_up(code: &str, message: &str) -> bool {
     let is_nothing = |(at, zero): (usize, &str)| {
         !message.get(at + zero.len()..).unwrap_or_default().starts_with(|c: char| c == '.' || c.is_ascii_digit())
     };
     let is_google = code.contains("RESOURCE_EXHAUSTED");
-    code.contains("PerDay") || is_google && message.match_indices("limit: 0").any(is_nothing)
-}
-
-/// The codes and words with which vendors say that an account has no money left: OpenAI's, Anthropic's, DeepSeek's,
-/// Google's and Moonshot's.
-const NO_CREDIT: &[&str] = &[
-    "insufficient_quota",
-    "billing_hard_limit_reached",
-    "billing_not_active",
-    "billing_error",
-    "credit balance is too low",
-    "insufficient balance",
-    "insufficient credits",
-    "credits are depleted",
-    "exceeded_current_quota_error",
-];
-
-/// The words with which vendors say that a request is too long.
-const OVERFLOW: &[&str] = &[
-    "prompt is too long",
-    "context length",
-    "context_length_exceeded",
-    "context window",
-    "context size",
-    "exceed context limit",
-    "exceed_context_size",
-    "maximum context",
-    "input is too long",
-    "too many input tokens",
-    "input token count",
-    "reduce the length of the messages",
-    "request_too_large",
-];
-
-/// True if with these words a vendor says that tool calls and results do not fit together. The words are in lower case.
-fn is_orphan_complaint(words: &str) -> bool {
-    let calls = ["tool_use", "tool_call", "tool call", "function call"].iter().any(|name| words.contains(name));
-    let missing = [
-        "without `tool_result`",
-        "without tool_result",
-        "unexpected `tool_use_id`",
-        "no tool output found",
-        "no tool call found",
-        "must be followed by tool messages",
-        "did not have response messages",
-        "must be a response to a preceeding message",
-        "must be a response to a preceding message",
-        "not the same number of function calls and responses",
-        "number of function response parts is equal to the number of function call parts",
-        "function call turn comes immediately after",
-        "function response turn comes immediately after",
-    ];
-    calls && missing.iter().any(|complaint| words.contains(complaint))
-}
-
-/// True if with these words Google says that a signature is missing, or is none of its own: after another key was set,
-/// or a gateway took another route (github.com/google-gemini/gemini-cli/issues/13467). The words are in lower case.
-fn is_signature_complaint(words: &str) -> bool {
-    words.contains("thought signature") || words.contains("thought_signature")
+    let is_of_a_day = code.contains("PerDay") || message.starts_with("Too many tokens per day");
+    is_of_a_day || is_google && message.match_indices("limit: 0").any(is_nothing)
 }
 
 /// Returns the words in the body of an error, whichever way the vendor writes it.
@@ -488,7 +435,8 @@ pub(crate) fn words(body: &[u8]) -> Words {
         (code, kind) if kind.is_empty() => code,
         (code, kind) => format!("{kind} {code}"),
     };
-    let message = field(&["message", "detail"]);
+    // AWS's own gateway writes it with a capital.
+    let message = field(&["message", "detail", "Message"]);
     let details = details(inner.get("details"));
     for more in [field(&["status"])].into_iter().chain(details.codes) {
         if !more.is_empty() && more != code {

@@ -1,6 +1,7 @@
 //! Whole requests over real HTTP on this machine: the catalog's models against servers that speak the vendors' formats,
 //! in pieces of any size, and against servers that fail in every way they can.
 
+mod converse;
 mod lists;
 pub(crate) mod server;
 mod streams;
@@ -15,7 +16,7 @@ use ports::model::{
 };
 use protocol::AssistantBlock;
 use protocol::content::Usage;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use self::server::{Answer, Server};
 use crate::scripted::{Recorder, Scripted};
@@ -33,9 +34,10 @@ enum Vendor {
     Responses,
     Chat,
     Gemini,
+    Converse,
 }
 
-const VENDORS: [Vendor; 4] = [Vendor::Anthropic, Vendor::Responses, Vendor::Chat, Vendor::Gemini];
+const VENDORS: [Vendor; 5] = [Vendor::Anthropic, Vendor::Responses, Vendor::Chat, Vendor::Gemini, Vendor::Converse];
 
 impl Vendor {
     fn settings(self, server: &Server) -> Settings {
@@ -44,6 +46,7 @@ impl Vendor {
             Self::Responses => ("openai", "openai-responses", "gpt-5.1"),
             Self::Chat => ("mine", "openai-chat", "qwen3-coder"),
             Self::Gemini => ("gemini", "gemini", "gemini-3.8-flash"),
+            Self::Converse => ("bedrock", "converse", "amazon.nova-lite-v1:0"),
         };
         let mut settings = Settings::from_env(|_| None);
         let address = Some(server.url());
@@ -56,30 +59,43 @@ impl Vendor {
         Catalog::new(self.settings(server)).default_model().await.unwrap()
     }
 
-    fn stream(self) -> String {
+    fn stream(self) -> Vec<u8> {
         match self {
-            Self::Anthropic => streams::anthropic(),
-            Self::Responses => streams::responses(),
-            Self::Chat => streams::chat(),
-            Self::Gemini => streams::gemini(),
+            Self::Anthropic => streams::anthropic().into_bytes(),
+            Self::Responses => streams::responses().into_bytes(),
+            Self::Chat => streams::chat().into_bytes(),
+            Self::Gemini => streams::gemini().into_bytes(),
+            Self::Converse => streams::converse(),
         }
     }
 
     /// An answer with thinking that is signed.
-    fn thinking_stream(self) -> String {
+    fn thinking_stream(self) -> Vec<u8> {
         match self {
-            Self::Anthropic => streams::anthropic_thinking(SIGNATURE),
-            Self::Responses => streams::responses_thinking(SIGNATURE),
-            Self::Chat => streams::chat_thinking(SIGNATURE),
-            Self::Gemini => streams::gemini_thinking(SIGNATURE),
+            Self::Anthropic => streams::anthropic_thinking(SIGNATURE).into_bytes(),
+            Self::Responses => streams::responses_thinking(SIGNATURE).into_bytes(),
+            Self::Chat => streams::chat_thinking(SIGNATURE).into_bytes(),
+            Self::Gemini => streams::gemini_thinking(SIGNATURE).into_bytes(),
+            Self::Converse => streams::converse_thinking(SIGNATURE),
         }
+    }
+
+    /// An answer that fails after its text, with this error of the vendor's.
+    fn failing_stream(self, error: &Value) -> Vec<u8> {
+        let stream = self.stream();
+        let told = place_of(&stream, "now");
+        if self == Self::Converse {
+            return [&stream[..streams::end_of_message(&stream, told)], &streams::exception(error)].concat();
+        }
+        let end = told + place_of(&stream[told..], "\n\n") + 2;
+        [&stream[..end], format!("data: {error}\n\n").as_bytes()].concat()
     }
 
     /// A piece that stands within the input of the stream's tool call.
     fn within_call(self) -> &'static str {
         match self {
             Self::Anthropic | Self::Gemini => "a.rs",
-            Self::Responses | Self::Chat => "\\\"a.rs",
+            Self::Responses | Self::Chat | Self::Converse => "\\\"a.rs",
         }
     }
 
@@ -89,8 +105,14 @@ impl Vendor {
             Self::Responses => "/v1/responses",
             Self::Chat => "/v1/chat/completions",
             Self::Gemini => "/v1beta/models/gemini-3.8-flash:streamGenerateContent?alt=sse",
+            Self::Converse => "/model/amazon.nova-lite-v1%3A0/converse-stream",
         }
     }
+}
+
+/// Where words stand in a stream.
+fn place_of(stream: &[u8], words: &str) -> usize {
+    stream.windows(words.len()).position(|at| at == words.as_bytes()).unwrap()
 }
 
 fn request() -> Request {
@@ -182,7 +204,7 @@ async fn a_request_goes_where_it_should_with_its_key_and_is_the_same_each_time()
             Vendor::Gemini => {
                 assert_eq!(header("x-goog-api-key").as_deref(), Some(KEY));
             }
-            Vendor::Responses | Vendor::Chat => {
+            Vendor::Responses | Vendor::Chat | Vendor::Converse => {
                 assert_eq!(header("authorization"), Some(format!("Bearer {KEY}")));
             }
         }
@@ -199,6 +221,7 @@ async fn a_wrong_key_is_said_with_the_place_to_mend_it() {
         (Vendor::Responses, "OPENAI_API_KEY"),
         (Vendor::Chat, "providers.mine.key_env"),
         (Vendor::Gemini, "providers.gemini.key_env"),
+        (Vendor::Converse, "providers.bedrock.key_env"),
     ] {
         let (_, error) = failure(vendor, Answer::status(401, body)).await;
         assert_eq!(error.kind, ModelErrorKind::Unauthorized);
@@ -231,7 +254,7 @@ async fn a_server_that_is_out_of_order_may_be_asked_again() {
 async fn a_stream_that_is_cut_inside_a_tool_call_is_incomplete_and_what_came_was_shown() {
     for vendor in VENDORS {
         let stream = vendor.stream();
-        let within = stream.find(vendor.within_call()).unwrap();
+        let within = place_of(&stream, vendor.within_call());
         let (text, error) = failure(vendor, Answer::stream(&stream[..within])).await;
         assert_eq!(error.kind, ModelErrorKind::Incomplete, "{vendor:?}: {error}");
         assert_eq!(text, "I look, ä 🦀 \"now\".\n", "{vendor:?}");
@@ -244,7 +267,8 @@ async fn a_stream_that_is_cut_inside_a_tool_call_is_incomplete_and_what_came_was
 #[tokio::test]
 async fn a_server_that_falls_silent_within_its_answer_is_given_up() {
     for vendor in VENDORS {
-        let half = &vendor.stream()[..vendor.stream().find("I look").unwrap() + 3];
+        let stream = vendor.stream();
+        let half = &stream[..place_of(&stream, "I look") + 3];
         let server = Server::start(vec![Answer::stream(half).then_silent()]).await;
         let mut settings = vendor.settings(&server);
         settings.idle_timeout = Duration::from_millis(50);
@@ -260,7 +284,7 @@ async fn a_whole_answer_counts_though_its_connection_is_not_closed() {
     for vendor in VENDORS {
         let stream = Answer::stream(&vendor.stream());
         let mut answers = vec![stream.clone().then_dropped(), stream.clone().then_silent()];
-        let done = || Answer::stream(&format!("{}data: [DONE]\n\n", vendor.stream())).then_silent();
+        let done = || Answer::stream(&[&vendor.stream(), &b"data: [DONE]\n\n"[..]].concat()).then_silent();
         answers.extend((vendor == Vendor::Gemini).then(done));
         for (at, answer) in answers.into_iter().enumerate() {
             let server = Server::start(vec![answer]).await;
@@ -293,16 +317,16 @@ async fn what_is_no_protocol_is_garbage() {
 #[tokio::test]
 async fn an_error_within_the_stream_comes_after_what_was_said() {
     for vendor in VENDORS {
-        let stream = vendor.stream();
-        let told = stream.find("now").unwrap();
-        let end = told + stream[told..].find("\n\n").unwrap() + 2;
         let error = match vendor {
-            Vendor::Anthropic => r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#,
-            Vendor::Responses => r#"{"type":"error","code":"server_error","message":"oops"}"#,
-            Vendor::Chat => r#"{"error":{"code":503,"message":"no capacity"}}"#,
-            Vendor::Gemini => r#"{"error":{"code":503,"message":"The model is overloaded.","status":"UNAVAILABLE"}}"#,
+            Vendor::Anthropic => {
+                json!({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}})
+            }
+            Vendor::Responses => json!({"type": "error", "code": "server_error", "message": "oops"}),
+            Vendor::Chat => json!({"error": {"code": 503, "message": "no capacity"}}),
+            Vendor::Gemini => json!({"error": {"code": 503, "message": "It is overloaded.", "status": "UNAVAILABLE"}}),
+            Vendor::Converse => json!({"serviceUnavailableException": {"message": "no capacity"}}),
         };
-        let (text, error) = failure(vendor, Answer::stream(&format!("{}data: {error}\n\n", &stream[..end]))).await;
+        let (text, error) = failure(vendor, Answer::stream(&vendor.failing_stream(&error))).await;
         assert_eq!(error.kind, ModelErrorKind::Transient, "{error}");
         assert!(text.starts_with("I look"), "{text}");
     }
@@ -361,7 +385,14 @@ async fn an_answer_that_comes_at_once_is_taken_from_every_vendor() {
     let message = json!({"type": "message", "content": [{"type": "output_text", "text": "Hi"}]});
     let responses = json!({"object": "response", "status": "completed", "output": [message]});
     let gemini = json!([{"candidates": [{"content": {"parts": [{"text": "Hi"}]}, "finishReason": "STOP"}]}]);
-    for (vendor, whole) in [(Vendor::Anthropic, anthropic), (Vendor::Responses, responses), (Vendor::Gemini, gemini)] {
+    let message = json!({"role": "assistant", "content": [{"text": "Hi"}]});
+    let converse = json!({"output": {"message": message}, "stopReason": "end_turn", "usage": {"inputTokens": 1}});
+    for (vendor, whole) in [
+        (Vendor::Anthropic, anthropic),
+        (Vendor::Responses, responses),
+        (Vendor::Gemini, gemini),
+        (Vendor::Converse, converse),
+    ] {
         let answer = Answer::status(200, &whole.to_string()).with_header("content-type", "application/json");
         let server = Server::start(vec![answer]).await;
         let (text, outcome) = ask(&*vendor.model(&server).await).await;
@@ -374,6 +405,7 @@ async fn an_answer_without_an_end_is_broken_off_at_its_limit() {
     let text = "x".repeat(1 << 20);
     let started = json!({"type": "message_start", "message": {}});
     let block = json!({"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}});
+    let mut endless = Vec::new();
     for (vendor, opening, piece) in [
         (
             Vendor::Anthropic,
@@ -388,7 +420,12 @@ async fn an_answer_without_an_end_is_broken_off_at_its_limit() {
         (Vendor::Chat, String::new(), json!({"choices": [{"index": 0, "delta": {"content": text}}]})),
         (Vendor::Gemini, String::new(), json!({"candidates": [{"content": {"parts": [{"text": text}]}}]})),
     ] {
-        let stream = format!("{opening}{}", format!("data: {piece}\n\n").repeat(66));
+        let stream = format!("{opening}{}", format!("data: {piece}\n\n").repeat(66)).into_bytes();
+        endless.push((vendor, stream));
+    }
+    let piece = json!({"contentBlockDelta": {"contentBlockIndex": 0, "delta": {"text": text}}});
+    endless.push((Vendor::Converse, streams::event(&piece).repeat(66)));
+    for (vendor, stream) in endless {
         let (_, error) = failure(vendor, Answer::stream(&stream).then_silent()).await;
         assert_eq!(error.kind, ModelErrorKind::Rejected, "{error}");
         assert!(error.message.contains("64 MiB"), "{error}");
@@ -460,64 +497,6 @@ async fn a_server_that_speaks_gemini_is_asked_for_its_models_and_has_the_vendors
     assert_eq!(asked[1].path, "/v1beta/models/gemini-9-neon:streamGenerateContent?alt=sse");
     assert!(asked[1].body.contains(r#""thinkingConfig":{"includeThoughts":true,"#), "{}", asked[1].body);
     assert!(catalog().list().await.iter().any(|model| model.id == "mine/gemini-4-argon"));
-}
-
-#[tokio::test]
-async fn whether_a_model_of_ollama_sees_is_what_ollama_says_and_an_old_one_is_known_by_its_name() {
-    let own = r#"{"models":[{"name":"llama4:scout","capabilities":["completion","vision"]},
-        {"name":"gemma3:1b","capabilities":["completion"]}]}"#;
-    let old = r#"{"object":"list","data":[{"id":"qwen3:8b"},{"id":"gemma3:12b"}]}"#;
-    // From before 0.6.4, as its `api/types.go` then had it.
-    let silent = r#"{"models":[{"name":"qwen3:8b","model":"qwen3:8b","modified_at":"2025-01-01T00:00:00Z","size":1,
-        "digest":"0","details":{"format":"gguf","family":"qwen3","families":["qwen3"]}},
-        {"name":"gemma3:12b","model":"gemma3:12b"}]}"#;
-    let by_name = [("ollama/qwen3:8b", false), ("ollama/gemma3:12b", true)];
-    let json = |body: &str| Answer::status(200, body).with_header("content-type", "application/json");
-    for (answers, sees) in [
-        (vec![json(own)], [("ollama/llama4:scout", true), ("ollama/gemma3:1b", false)]),
-        (vec![json(silent)], by_name),
-        (vec![Answer::status(404, ""), json(old)], by_name),
-    ] {
-        let server = Server::start(answers).await;
-        let mut settings = Settings::from_env(|name| (name == "OLLAMA_HOST").then(|| server.url() + "/v1"));
-        settings.providers.retain(|provider| provider.name == "ollama");
-        let models = Catalog::new(settings).list().await;
-        let seen: Vec<_> = models.iter().map(|model| (model.id.as_str(), model.images)).collect();
-        assert_eq!(seen, sees, "{:?}", server.asked());
-    }
-}
-
-#[tokio::test]
-async fn whether_a_model_of_lm_studio_sees_is_what_its_own_list_says_and_its_name_where_that_does_not_come() {
-    let list = r#"{"object":"list","data":[{"id":"a/finetune","object":"model"},{"id":"b/gemma-3-12b-text-only"},
-        {"id":"c/qwen3-vl"}]}"#;
-    let new = r#"{"models":[{"type":"llm","key":"a/finetune","max_context_length":131072,
-        "loaded_instances":[{"id":"a/finetune","config":{"context_length":8192}}],
-        "capabilities":{"vision":true,"trained_for_tool_use":true}},
-        {"type":"llm","key":"b/gemma-3-12b-text-only","max_context_length":32000,"loaded_instances":[],
-        "capabilities":{"vision":false,"trained_for_tool_use":false}},
-        {"type":"llm","key":"d/not-offered","max_context_length":4096},{"type":"embedding","key":"nomic-embed"}]}"#;
-    let old = r#"{"object":"list","data":[{"id":"a/finetune","type":"vlm","max_context_length":131072,
-        "loaded_context_length":8192},{"id":"b/gemma-3-12b-text-only","type":"llm","max_context_length":32000}]}"#;
-    let json = |body: &str| Answer::status(200, body).with_header("content-type", "application/json");
-    // Of a place that it does not know it says so with the status 200.
-    let unknown = || json(r#"{"error":"Unexpected endpoint or method. (GET /api/v1/models)"}"#);
-    let names = ["lm-studio/a/finetune", "lm-studio/b/gemma-3-12b-text-only", "lm-studio/c/qwen3-vl"];
-    for (answers, known) in [
-        (vec![json(list), json(new)], [(8192, true), (32_000, false), (32_768, true)]),
-        (vec![json(list), unknown(), json(old)], [(8192, true), (32_000, false), (32_768, true)]),
-        (vec![json(list), unknown(), unknown()], [(32_768, false), (32_768, true), (32_768, true)]),
-        (vec![json(list), Answer::status(200, "").then_silent()], [(32_768, false), (32_768, true), (32_768, true)]),
-    ] {
-        let server = Server::start(answers).await;
-        let mut settings = Settings::from_env(|_| None);
-        settings.providers.retain(|provider| provider.name == "lm-studio");
-        settings.providers[0].base_url = server.url() + "/v1";
-        let models = Catalog::new(settings).list().await;
-        let told: Vec<_> = models.iter().map(|it| (it.id.as_str(), (it.context_tokens, it.images))).collect();
-        let expected: Vec<_> = names.into_iter().zip(known).collect();
-        assert_eq!(told, expected, "{:?}", server.asked());
-    }
 }
 
 #[tokio::test]

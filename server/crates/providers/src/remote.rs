@@ -9,11 +9,12 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use futures_util::stream;
 use net::header::{self, HeaderMap, HeaderValue};
-use net::{Clients, Response as HttpResponse, Url, is_loopback, read, sse};
+use net::{Clients, Response as HttpResponse, Url, is_loopback, read};
 use ports::model::{Model, ModelError, ModelErrorKind, ModelEvent, ModelStream, OtherAccount, Request, Response};
 use protocol::model::ModelInfo;
 
 use crate::failure::{Fault, Whose, error, is_about_signatures, no_client};
+use crate::frames::Frames;
 use crate::quota::Quotas;
 use crate::settings::Provider;
 use crate::signers::Signed;
@@ -93,7 +94,7 @@ impl Model for Remote {
             whose,
             idle_timeout: self.idle_timeout,
             response: None,
-            events: sse::Decoder::default(),
+            events: self.wire.framing().frames(),
             pieces: Pieces::default(),
             unseen: 0,
             failure: None,
@@ -178,7 +179,7 @@ impl Remote {
         let client = self.http.client(&url).await.map_err(no_client)?;
         let mut sent = HeaderMap::new();
         sent.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        sent.insert(header::ACCEPT, HeaderValue::from_static("text/event-stream"));
+        sent.insert(header::ACCEPT, self.wire.framing().content_type());
         for (name, value) in self.wire.headers(&self.target) {
             sent.append(name, HeaderValue::from_static(value));
         }
@@ -247,8 +248,8 @@ pub(crate) fn endpoint(base_url: &str, route: &Route<'_>) -> Result<Url, String>
     let is_version =
         |segment: &str| segment.strip_prefix('v').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
     let Route { version, path, query } = route;
-    let path =
-        if base.split('/').any(is_version) { format!("{base}/{path}") } else { format!("{base}/{version}/{path}") };
+    let has_version = version.is_empty() || base.split('/').any(is_version);
+    let path = if has_version { format!("{base}/{path}") } else { format!("{base}/{version}/{path}") };
     url.set_path(&path);
     if let Some(query) = query {
         // A gateway may want a query of its own.
@@ -298,7 +299,7 @@ struct Streaming {
     idle_timeout: Duration,
     /// None when nothing more is to be read.
     response: Option<HttpResponse>,
-    events: sse::Decoder,
+    events: Frames,
     pieces: Pieces,
     /// The bytes of events that showed nothing.
     unseen: usize,
@@ -380,7 +381,7 @@ impl Streaming {
                     }
                 }
                 Ok(None) => return Ok(()),
-                Err(problem) => return Err(self.whose.fault(Fault::Garbage(problem.to_string()))),
+                Err(problem) => return Err(self.whose.fault(Fault::Garbage(problem))),
             }
             if self.pieces.is_finished() {
                 return Ok(());

@@ -1,5 +1,6 @@
 //! The vendors and local servers that are known by name, and what their hosts want. The facts are in `providers.toml`.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
@@ -96,6 +97,8 @@ pub(crate) struct Route {
     pub(crate) maker: Option<String>,
 }
 
+/// The beginning of ids of models that are served from anywhere.
+const WORLD: &str = "global";
 /// The text that stands for a region in an address.
 pub(crate) const REGION: &str = "{REGION}";
 /// The text that stands for a project in a path.
@@ -173,6 +176,13 @@ impl Vendor {
         self.routes.iter().find(|route| model.contains(route.text.as_str()))
     }
 
+    /// The route of a model over a wire that need not be its own there, such as one that the user chose; none if the
+    /// vendor has no models of this wire.
+    pub(crate) fn route_over(&self, wire: Wire, model: &str) -> Option<&Route> {
+        let own = self.route(model).filter(|route| route.wire == wire);
+        own.or_else(|| self.routes.iter().find(|route| route.wire == wire))
+    }
+
     /// The usual id of a model that it names with a region, and its price as a multiple of the usual one.
     pub(crate) fn usual_id<'a>(&self, id: &'a str) -> Option<(&'a str, f64)> {
         let (region, rest) = id.split_once('.')?;
@@ -185,6 +195,17 @@ impl Vendor {
         let is_version = |end: &str| !end.is_empty() && end.chars().all(|c| c.is_ascii_digit() || c == ':');
         let usual = model.rsplit_once("-v").filter(|(_, end)| is_version(end)).map_or(model, |(usual, _)| usual);
         Some((usual, factor))
+    }
+
+    /// The ids under which its data may have a model that is named with a region: without one, where the price is the
+    /// same, and for the whole world, with the price here as a multiple of the one there.
+    pub(crate) fn in_other_regions<'a>(&self, id: &'a str) -> impl Iterator<Item = (Cow<'a, str>, f64)> {
+        let named = id.split_once('.').and_then(|(region, rest)| Some((*self.regions.get(region)?, rest)));
+        let world = self.regions.get(WORLD).copied().unwrap_or(1.0);
+        let others = named.map(|(factor, rest)| {
+            [(Cow::Borrowed(rest), 1.0), (Cow::Owned(format!("{WORLD}.{rest}")), factor / world)]
+        });
+        others.into_iter().flatten()
     }
 
     /// Where its key comes from, in words: the variable that holds it, or those that may.

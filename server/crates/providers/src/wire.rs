@@ -13,12 +13,14 @@
 //!   the answer is whole and the model can be told of its mistake.
 
 pub(crate) mod anthropic;
+pub(crate) mod converse;
 pub(crate) mod gemini;
 pub(crate) mod openai_chat;
 pub(crate) mod openai_responses;
 
 mod images;
 mod lenient;
+mod prefix;
 mod tool_ids;
 mod tool_names;
 mod unsigned;
@@ -42,6 +44,7 @@ pub(crate) use self::unsigned::unsigned;
 use crate::compat::Compat;
 use crate::data::Thinking;
 use crate::failure::Fault;
+use crate::frames::Framing;
 use crate::level::{nearest, tokens};
 use crate::secret::Secret;
 
@@ -61,12 +64,14 @@ pub enum Wire {
     OpenAiChat,
     /// Google's Gemini.
     Gemini,
+    /// Amazon Bedrock's Converse.
+    Converse,
 }
 
 /// Where something is, below a provider's address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Route<'a> {
-    /// The version that stands before the path, if the address has none.
+    /// The version that stands before the path, if the address has none; empty if the path has none.
     pub(crate) version: &'static str,
     /// The path, after the version.
     pub(crate) path: Cow<'a, str>,
@@ -121,7 +126,8 @@ pub(crate) trait Decode: Send {
 
 impl Wire {
     /// The names in the configuration.
-    pub const NAMES: &[&str] = &["anthropic", "anthropic-vertex", "openai-responses", "openai-chat", "gemini"];
+    pub const NAMES: &[&str] =
+        &["anthropic", "anthropic-vertex", "openai-responses", "openai-chat", "gemini", "converse"];
 
     /// The wire with this name in the configuration: one of [`NAMES`](Self::NAMES), `responses` or `chat`.
     pub fn parse(name: &str) -> Option<Self> {
@@ -131,6 +137,7 @@ impl Wire {
             "openai-responses" | "responses" => Some(Self::OpenAiResponses),
             "openai-chat" | "chat" => Some(Self::OpenAiChat),
             "gemini" => Some(Self::Gemini),
+            "converse" => Some(Self::Converse),
             _ => None,
         }
     }
@@ -143,6 +150,7 @@ impl Wire {
             Self::OpenAiResponses => "openai-responses",
             Self::OpenAiChat => "openai-chat",
             Self::Gemini => "gemini",
+            Self::Converse => "converse",
         }
     }
 
@@ -154,15 +162,29 @@ impl Wire {
             Self::OpenAiResponses => Route::v1("responses"),
             Self::OpenAiChat => Route::v1("chat/completions"),
             Self::Gemini => Route { version: "v1beta", path: gemini::path(model).into(), query: Some("alt=sse") },
+            Self::Converse => Route { version: "", path: converse::path(model).into(), query: None },
         }
     }
 
     /// Where the list of models is.
     pub(crate) fn listing(self) -> Route<'static> {
         match self {
-            Self::Anthropic | Self::AnthropicVertex | Self::OpenAiResponses | Self::OpenAiChat => Route::v1("models"),
+            // Bedrock's own list is at another host; a gateway's is where most have theirs.
+            Self::Anthropic
+            | Self::AnthropicVertex
+            | Self::OpenAiResponses
+            | Self::OpenAiChat
+            | Self::Converse => Route::v1("models"),
             // Without a size, a page has 50 models.
             Self::Gemini => Route { version: "v1beta", path: "models".into(), query: Some("pageSize=1000") },
+        }
+    }
+
+    /// The framing of its streams.
+    pub(crate) fn framing(self) -> Framing {
+        match self {
+            Self::Anthropic | Self::OpenAiResponses | Self::OpenAiChat | Self::Gemini => Framing::Events,
+            Self::Converse => Framing::Messages,
         }
     }
 
@@ -171,7 +193,7 @@ impl Wire {
         match self {
             Self::Anthropic => anthropic::headers(target),
             Self::AnthropicVertex => anthropic::headers_of_vertex(target),
-            Self::OpenAiResponses | Self::OpenAiChat | Self::Gemini => Vec::new(),
+            Self::OpenAiResponses | Self::OpenAiChat | Self::Gemini | Self::Converse => Vec::new(),
         }
     }
 
@@ -180,7 +202,7 @@ impl Wire {
         let (name, value) = match self {
             Self::Anthropic => ("x-api-key", key.expose().to_owned()),
             Self::Gemini => ("x-goog-api-key", key.expose().to_owned()),
-            Self::AnthropicVertex | Self::OpenAiResponses | Self::OpenAiChat => {
+            Self::AnthropicVertex | Self::OpenAiResponses | Self::OpenAiChat | Self::Converse => {
                 ("authorization", format!("Bearer {}", key.expose()))
             }
         };
@@ -197,6 +219,7 @@ impl Wire {
             Self::OpenAiResponses => openai_responses::body(target, request),
             Self::OpenAiChat => openai_chat::body(target, request),
             Self::Gemini => gemini::body(target, request),
+            Self::Converse => converse::body(target, request),
         }
     }
 
@@ -207,6 +230,7 @@ impl Wire {
             Self::OpenAiResponses => Box::new(openai_responses::Decoder::new(target)),
             Self::OpenAiChat => Box::new(openai_chat::Decoder::new(target)),
             Self::Gemini => Box::new(gemini::Decoder::new(target, &request.tools)),
+            Self::Converse => Box::new(converse::Decoder::new(target, request)),
         }
     }
 }

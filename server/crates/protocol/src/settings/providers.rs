@@ -38,6 +38,7 @@ pub(super) const PROVIDERS: &[Setting] = &[
             ("openai-responses", "OpenAI's Responses"),
             ("openai-chat", "Chat Completions, as most others have them"),
             ("gemini", "Google's Gemini"),
+            ("converse", "Amazon Bedrock's Converse"),
         ]),
         default: Unset("by the name"),
         who: USER,

@@ -9,6 +9,7 @@ use net::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use super::credentials::Credentials;
 use super::hmac::{hex, hmac, sha256};
 use crate::dates;
+use crate::percent::encoded;
 
 const ALGORITHM: &str = "AWS4-HMAC-SHA256";
 const DATE: HeaderName = HeaderName::from_static("x-amz-date");
@@ -202,18 +203,6 @@ fn decoded(text: &str) -> Vec<u8> {
         at += length;
     }
     decoded
-}
-
-/// A text in which all but letters, digits and `-._~` is `%` and two hexadecimal digits.
-fn encoded(text: impl AsRef<[u8]>) -> String {
-    let mut encoded = String::new();
-    for byte in text.as_ref() {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => encoded.push(char::from(*byte)),
-            _ => encoded.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    encoded
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ use crate::data::{self, Model, Thinking, registry};
 use crate::failure::host;
 use crate::remote::Remote;
 use crate::settings::{Defined, Provider};
+use crate::vendors::Vendor;
 use crate::wire::{Target, Wire};
 
 /// The end of the id of a model that is listed a second time, to think before it answers.
@@ -114,7 +115,7 @@ pub(super) fn known(provider: &Provider) -> Option<Vec<Entry>> {
             Wire::Anthropic | Wire::AnthropicVertex | Wire::OpenAiResponses => of_vendor(provider),
             Wire::OpenAiChat if provider.name == "openai" && provider.is_home() => of_vendor(provider),
             Wire::Gemini if provider.is_home() => of_vendor(provider),
-            Wire::OpenAiChat | Wire::Gemini => return None,
+            Wire::OpenAiChat | Wire::Gemini | Wire::Converse => return None,
         }
     };
     let more = defined(provider).into_iter().filter(|more| !entries.iter().any(|entry| entry.info.id == more.info.id));
@@ -133,7 +134,7 @@ pub(super) fn of_vendor(provider: &Provider) -> Vec<Entry> {
         _ if provider.is_plan() => return Vec::new(),
         Wire::Anthropic | Wire::AnthropicVertex => "anthropic",
         Wire::OpenAiResponses => "openai",
-        Wire::OpenAiChat => provider.name.as_str(),
+        Wire::OpenAiChat | Wire::Converse => provider.name.as_str(),
         Wire::Gemini => "gemini",
     };
     let by_hand = data::models().iter().filter(|model| model.provider == vendor);
@@ -300,12 +301,23 @@ fn known_as(provider: &Provider, id: &str) -> (Option<Cow<'static, Model>>, f64)
         let own = data::find(Some(maker), plain).map(|model| Cow::Owned(model.into_owned().elsewhere()));
         return (own.or_else(|| data::elsewhere(plain)), factor);
     }
+    let elsewhere = || vendor.filter(|_| is_home).and_then(|vendor| known_in_another_region(vendor, id));
     match vendor.and_then(|vendor| vendor.usual_id(id)) {
         Some((usual, factor)) => (data::find(None, usual), factor),
         // On this machine a model has the window that its memory allows, and not that of its maker.
         None if provider.is_local => (data::find(home, id), 1.0),
-        None => (data::find(home, id).or_else(|| data::elsewhere(id)), 1.0),
+        None => match data::find(home, id) {
+            Some(model) => (Some(model), 1.0),
+            None => elsewhere().unwrap_or_else(|| (data::elsewhere(id), 1.0)),
+        },
     }
+}
+
+/// The facts that a vendor's data have of a model in another region, and its price as a multiple of the one there.
+fn known_in_another_region(vendor: &Vendor, id: &str) -> Option<(Option<Cow<'static, Model>>, f64)> {
+    let mut known =
+        vendor.in_other_regions(id).filter_map(|(id, factor)| Some((data::find(Some(&vendor.name), &id)?, factor)));
+    known.next().map(|(model, factor)| (Some(model), factor))
 }
 
 /// A listed price with what lists do not tell: the price of long prompts, and that of writing to the cache, which is
@@ -365,9 +377,12 @@ fn guess(wire: Wire, id: &str, told: Option<bool>) -> Thinking {
         Wire::Gemini if told == Some(false) => Thinking::None,
         Wire::Gemini if has_levels(id) => Thinking::Level,
         Wire::Gemini if told == Some(true) => Thinking::Always,
-        Wire::OpenAiResponses | Wire::Anthropic | Wire::AnthropicVertex | Wire::OpenAiChat | Wire::Gemini => {
-            Thinking::None
-        }
+        Wire::OpenAiResponses
+        | Wire::Anthropic
+        | Wire::AnthropicVertex
+        | Wire::OpenAiChat
+        | Wire::Gemini
+        | Wire::Converse => Thinking::None,
     }
 }
 

@@ -23,6 +23,8 @@ pub(super) fn offered(
         (Wire::OpenAiResponses, thinking) => thinking == Thinking::Effort,
         (Wire::Gemini, Thinking::Budget | Thinking::Level | Thinking::Always) => true,
         (Wire::Gemini, Thinking::Adaptive | Thinking::Effort) => false,
+        // Each maker's models are told in their maker's words.
+        (Wire::Converse, thinking) => thinking != Thinking::Level,
         (Wire::OpenAiChat, _) => match ask.unwrap_or(AskThinking::None) {
             AskThinking::None => false,
             AskThinking::ReasoningEffort | AskThinking::Reasoning if thinking == Thinking::Effort => true,

@@ -145,3 +145,61 @@ async fn a_local_server_is_found_by_itself_and_is_the_default_where_there_is_no_
     assert_eq!(asked.len(), 2, "the list is asked for once: {asked:?}");
     assert_eq!((asked[0].path.as_str(), asked[1].path.as_str()), ("/api/tags", "/v1/chat/completions"));
 }
+
+#[tokio::test]
+async fn whether_a_model_of_ollama_sees_is_what_ollama_says_and_an_old_one_is_known_by_its_name() {
+    let own = r#"{"models":[{"name":"llama4:scout","capabilities":["completion","vision"]},
+        {"name":"gemma3:1b","capabilities":["completion"]}]}"#;
+    let old = r#"{"object":"list","data":[{"id":"qwen3:8b"},{"id":"gemma3:12b"}]}"#;
+    // From before 0.6.4, as its `api/types.go` then had it.
+    let silent = r#"{"models":[{"name":"qwen3:8b","model":"qwen3:8b","modified_at":"2025-01-01T00:00:00Z","size":1,
+        "digest":"0","details":{"format":"gguf","family":"qwen3","families":["qwen3"]}},
+        {"name":"gemma3:12b","model":"gemma3:12b"}]}"#;
+    let by_name = [("ollama/qwen3:8b", false), ("ollama/gemma3:12b", true)];
+    let json = |body: &str| Answer::status(200, body).with_header("content-type", "application/json");
+    for (answers, sees) in [
+        (vec![json(own)], [("ollama/llama4:scout", true), ("ollama/gemma3:1b", false)]),
+        (vec![json(silent)], by_name),
+        (vec![Answer::status(404, ""), json(old)], by_name),
+    ] {
+        let server = Server::start(answers).await;
+        let mut settings = Settings::from_env(|name| (name == "OLLAMA_HOST").then(|| server.url() + "/v1"));
+        settings.providers.retain(|provider| provider.name == "ollama");
+        let models = Catalog::new(settings).list().await;
+        let seen: Vec<_> = models.iter().map(|model| (model.id.as_str(), model.images)).collect();
+        assert_eq!(seen, sees, "{:?}", server.asked());
+    }
+}
+
+#[tokio::test]
+async fn whether_a_model_of_lm_studio_sees_is_what_its_own_list_says_and_its_name_where_that_does_not_come() {
+    let list = r#"{"object":"list","data":[{"id":"a/finetune","object":"model"},{"id":"b/gemma-3-12b-text-only"},
+        {"id":"c/qwen3-vl"}]}"#;
+    let new = r#"{"models":[{"type":"llm","key":"a/finetune","max_context_length":131072,
+        "loaded_instances":[{"id":"a/finetune","config":{"context_length":8192}}],
+        "capabilities":{"vision":true,"trained_for_tool_use":true}},
+        {"type":"llm","key":"b/gemma-3-12b-text-only","max_context_length":32000,"loaded_instances":[],
+        "capabilities":{"vision":false,"trained_for_tool_use":false}},
+        {"type":"llm","key":"d/not-offered","max_context_length":4096},{"type":"embedding","key":"nomic-embed"}]}"#;
+    let old = r#"{"object":"list","data":[{"id":"a/finetune","type":"vlm","max_context_length":131072,
+        "loaded_context_length":8192},{"id":"b/gemma-3-12b-text-only","type":"llm","max_context_length":32000}]}"#;
+    let json = |body: &str| Answer::status(200, body).with_header("content-type", "application/json");
+    // Of a place that it does not know it says so with the status 200.
+    let unknown = || json(r#"{"error":"Unexpected endpoint or method. (GET /api/v1/models)"}"#);
+    let names = ["lm-studio/a/finetune", "lm-studio/b/gemma-3-12b-text-only", "lm-studio/c/qwen3-vl"];
+    for (answers, known) in [
+        (vec![json(list), json(new)], [(8192, true), (32_000, false), (32_768, true)]),
+        (vec![json(list), unknown(), json(old)], [(8192, true), (32_000, false), (32_768, true)]),
+        (vec![json(list), unknown(), unknown()], [(32_768, false), (32_768, true), (32_768, true)]),
+        (vec![json(list), Answer::status(200, "").then_silent()], [(32_768, false), (32_768, true), (32_768, true)]),
+    ] {
+        let server = Server::start(answers).await;
+        let mut settings = Settings::from_env(|_| None);
+        settings.providers.retain(|provider| provider.name == "lm-studio");
+        settings.providers[0].base_url = server.url() + "/v1";
+        let models = Catalog::new(settings).list().await;
+        let told: Vec<_> = models.iter().map(|it| (it.id.as_str(), (it.context_tokens, it.images))).collect();
+        let expected: Vec<_> = names.into_iter().zip(known).collect();
+        assert_eq!(told, expected, "{:?}", server.asked());
+    }
+}

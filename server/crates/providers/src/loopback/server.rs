@@ -40,13 +40,13 @@ enum End {
 
 impl Answer {
     /// An event stream.
-    pub(crate) fn stream(text: &str) -> Self {
-        Self::status(200, text).with_header("content-type", "text/event-stream; charset=utf-8")
+    pub(crate) fn stream(body: &(impl AsRef<[u8]> + ?Sized)) -> Self {
+        Self::status(200, body).with_header("content-type", "text/event-stream; charset=utf-8")
     }
 
     /// An answer with a status and a body.
-    pub(crate) fn status(status: u16, body: &str) -> Self {
-        let pieces = vec![Bytes::copy_from_slice(body.as_bytes())];
+    pub(crate) fn status(status: u16, body: &(impl AsRef<[u8]> + ?Sized)) -> Self {
+        let pieces = vec![Bytes::copy_from_slice(body.as_ref())];
         Self { status, headers: HeaderMap::new(), pieces, end: End::Whole }
     }
 

@@ -77,6 +77,69 @@ pub(super) fn gemini() -> String {
     events.into_iter().map(|event| format!("data: {event}\n\n")).collect()
 }
 
+pub(super) fn converse() -> Vec<u8> {
+    let delta = |index: usize, delta: Value| json!({"contentBlockDelta": {"contentBlockIndex": index, "delta": delta}});
+    let stop = |index: usize| json!({"contentBlockStop": {"contentBlockIndex": index}});
+    let call = json!({"toolUse": {"toolUseId": "call_1", "name": ports::tool_names::READ_FILE}});
+    let usage = json!({"inputTokens": 100, "outputTokens": 20, "totalTokens": 1020, "cacheReadInputTokens": 900});
+    let mut events = vec![json!({"messageStart": {"role": "assistant"}})];
+    events.extend(TEXT.map(|text| delta(0, json!({ "text": text }))));
+    events.extend([
+        stop(0),
+        json!({"contentBlockStart": {"contentBlockIndex": 1, "start": call}}),
+        delta(1, json!({"toolUse": {"input": "{\"path\":"}})),
+        delta(1, json!({"toolUse": {"input": "\"a.rs\"}"}})),
+        stop(1),
+        json!({"messageStop": {"stopReason": "tool_use"}}),
+        json!({"metadata": {"usage": usage, "metrics": {"latencyMs": 1}}}),
+    ]);
+    events.iter().flat_map(event).collect()
+}
+
+/// An event as a message of Amazon's event streams; its one field has its name.
+pub(super) fn event(event: &Value) -> Vec<u8> {
+    message("event", event)
+}
+
+/// The same for an exception.
+pub(super) fn exception(exception: &Value) -> Vec<u8> {
+    message("exception", exception)
+}
+
+/// Where the message of such a stream ends that a place is in.
+pub(super) fn end_of_message(stream: &[u8], place: usize) -> usize {
+    let mut end = 0;
+    while end <= place {
+        end += u32::from_be_bytes(stream[end..end + 4].try_into().unwrap()) as usize;
+    }
+    end
+}
+
+fn message(kind: &str, event: &Value) -> Vec<u8> {
+    let (name, payload) = event.as_object().unwrap().iter().next().unwrap();
+    let named = format!(":{kind}-type");
+    let texts = [(named.as_str(), name.as_str()), (":content-type", "application/json"), (":message-type", kind)];
+    let header = |(name, value): (&str, &str)| {
+        let (name_length, length) = (u8::try_from(name.len()).unwrap(), u16::try_from(value.len()).unwrap());
+        [&[name_length], name.as_bytes(), &[7], &length.to_be_bytes(), value.as_bytes()].concat()
+    };
+    let headers: Vec<u8> = texts.into_iter().flat_map(header).collect();
+    let payload = payload.to_string();
+    let length = |bytes: usize| u32::try_from(bytes).unwrap().to_be_bytes();
+    let mut message = [length(16 + headers.len() + payload.len()), length(headers.len())].concat();
+    message.extend(crc32(&message).to_be_bytes());
+    message.extend(headers);
+    message.extend(payload.into_bytes());
+    message.extend(crc32(&message).to_be_bytes());
+    message
+}
+
+/// Bit by bit, unlike the one that reads.
+fn crc32(bytes: &[u8]) -> u32 {
+    let bit = |sum: u32, _| if sum & 1 == 1 { (sum >> 1) ^ 0xEDB8_8320 } else { sum >> 1 };
+    !bytes.iter().fold(!0, |sum, byte| (0..8).fold(sum ^ u32::from(*byte), bit))
+}
+
 /// Thinking that is signed, and a word.
 pub(super) fn anthropic_thinking(signature: &str) -> String {
     let begin =
@@ -131,6 +194,20 @@ pub(super) fn gemini_thinking(signature: &str) -> String {
     let parts = json!([{"thought": true, "text": "Hm.", "thoughtSignature": signature}, {"text": "Yes."}]);
     let event = json!({"candidates": [{"content": {"role": "model", "parts": parts}, "finishReason": "STOP"}]});
     format!("data: {event}\r\n\r\n")
+}
+
+/// The same.
+pub(super) fn converse_thinking(signature: &str) -> Vec<u8> {
+    let delta = |index: usize, delta: Value| json!({"contentBlockDelta": {"contentBlockIndex": index, "delta": delta}});
+    let events = [
+        json!({"messageStart": {"role": "assistant"}}),
+        delta(0, json!({"reasoningContent": {"text": "Hm."}})),
+        delta(0, json!({"reasoningContent": {"signature": signature}})),
+        delta(1, json!({"text": "Yes."})),
+        json!({"messageStop": {"stopReason": "end_turn"}}),
+        json!({"metadata": {"usage": {"inputTokens": 1, "outputTokens": 2, "totalTokens": 3}}}),
+    ];
+    events.iter().flat_map(event).collect()
 }
 
 fn named(event: Value) -> String {

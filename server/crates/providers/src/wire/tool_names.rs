@@ -12,6 +12,8 @@ use crate::hash::fnv1a;
 pub(super) enum Rule {
     /// Letters, digits, `_` and `-`, at most 64 of them (OpenAI, Anthropic, Bedrock).
     Plain,
+    /// Letters, digits and `_`, at most 64 of them (Amazon's Nova).
+    NoHyphen,
     /// First a letter or `_`, then letters, digits, `_`, `.`, `:` and `-`, at most 128 in all
     /// (`FunctionDeclaration.name` of npm `@google/genai` 3.1).
     Gemini,
@@ -20,7 +22,7 @@ pub(super) enum Rule {
 /// The name as the vendor takes it: itself if it fits, else one made from it, always the same.
 pub(super) fn fit(name: &str, rule: Rule) -> Cow<'_, str> {
     let begins_well = match rule {
-        Rule::Plain => !name.is_empty(),
+        Rule::Plain | Rule::NoHyphen => !name.is_empty(),
         Rule::Gemini => name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_'),
     };
     if begins_well && name.len() <= rule.longest() && name.chars().all(|c| rule.takes(c)) {
@@ -38,7 +40,7 @@ impl Rule {
     /// The most bytes of a name.
     fn longest(self) -> usize {
         match self {
-            Self::Plain => 64,
+            Self::Plain | Self::NoHyphen => 64,
             Self::Gemini => 128,
         }
     }
@@ -46,6 +48,7 @@ impl Rule {
     fn takes(self, c: char) -> bool {
         let more = match self {
             Self::Plain => "_-",
+            Self::NoHyphen => "_",
             Self::Gemini => "_.:-",
         };
         c.is_ascii_alphanumeric() || more.contains(c)
@@ -107,6 +110,7 @@ mod tests {
                 let plain = fit(name, Rule::Plain);
                 prop_assert!((1..=64).contains(&plain.len()));
                 prop_assert!(plain.chars().all(|c| c.is_ascii_alphanumeric() || "_-".contains(c)));
+                prop_assert!(!fit(name, Rule::NoHyphen).contains('-'));
             }
         }
     }

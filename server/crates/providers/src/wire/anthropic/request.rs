@@ -9,8 +9,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::data::Thinking;
-use crate::hash::Fnv;
 use crate::level::room;
+use crate::wire::prefix::Prefix;
 use crate::wire::tool_ids::{Rule, fit};
 use crate::wire::{Target, images, tool_names};
 
@@ -18,10 +18,10 @@ use crate::wire::{Target, images, tool_names};
 const VERTEX: &str = "vertex-2023-10-16";
 /// The least budget for thinking that the vendor takes.
 const LEAST_THINKING: u64 = 1_024;
+/// The beta in which the vendor may be told to drop thoughts that do not fit.
+pub(in crate::wire) const BINDING: &str = "thinking-binding-controls-2026-08-01";
 /// The text of a failure that says nothing. The vendor refuses an error without any.
 const FAILED: &str = "The call failed.";
-/// The field of a block of thinking that has the mark of all that was said before it.
-pub(super) const AFTER: &str = "after";
 
 /// Where requests to a model go at Vertex AI.
 pub(crate) fn path(model: &str) -> String {
@@ -37,7 +37,7 @@ pub(crate) fn headers(target: &Target) -> Vec<(&'static str, &'static str)> {
 
 /// The headers of a request to Vertex AI, without the key.
 pub(crate) fn headers_of_vertex(target: &Target) -> Vec<(&'static str, &'static str)> {
-    let beta = drops_blocks(target).then_some(("anthropic-beta", "thinking-binding-controls-2026-08-01"));
+    let beta = drops_blocks(target).then_some(("anthropic-beta", BINDING));
     beta.into_iter().collect()
 }
 
@@ -64,7 +64,7 @@ fn written(
     anthropic_version: Option<&'static str>,
 ) -> Result<Vec<u8>, serde_json::Error> {
     let (mut messages, _) = conversation(target, request);
-    let thinking = thinking(target, request, &messages);
+    let thinking = thinking(target, request, is_round_without_thinking(&messages));
     messages.iter_mut().rev().filter(|turn| turn.role == "user").take(2).for_each(Turn::mark);
     let mut tools: Vec<Tool<'_>> = request.tools.iter().map(Tool::from).collect();
     if let Some(last) = tools.last_mut() {
@@ -105,7 +105,7 @@ struct Body<'a> {
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum ThinkingSetting {
+pub(in crate::wire) enum ThinkingSetting {
     Disabled,
     Enabled {
         budget_tokens: u64,
@@ -118,12 +118,12 @@ enum ThinkingSetting {
 }
 
 #[derive(Serialize)]
-struct Effort {
+pub(in crate::wire) struct Effort {
     effort: &'static str,
 }
 
 #[derive(Serialize)]
-struct Binding {
+pub(in crate::wire) struct Binding {
     prefix_mismatch_behavior: &'static str,
 }
 
@@ -213,61 +213,22 @@ impl Turn<'_> {
     }
 }
 
-/// All that was said so far, as a mark.
-///
-/// The newer models take a block of thinking only after the same messages as those that it came after
-/// (`BetaThinkingBlockBinding` of npm `@anthropic-ai/sdk` 1.12). So each keeps the mark of what it came after, and goes
-/// back only there: where older results were trimmed, the thinking that came after them stays away. Not every host
-/// knows the beta by which the vendor itself drops it.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Prefix {
-    is_wanted: bool,
-    hash: Fnv,
+/// The mark of all that a request says.
+pub(super) fn so_far(target: &Target, request: &Request) -> Prefix {
+    if target.bound { conversation(target, request).1 } else { Prefix::of_nothing(target) }
 }
 
-impl Prefix {
-    /// The mark of all that a request says.
-    pub(super) fn of(target: &Target, request: &Request) -> Self {
-        if target.bound { conversation(target, request).1 } else { Self::none(target) }
-    }
-
-    fn none(target: &Target) -> Self {
-        Self { is_wanted: target.bound, hash: Fnv::default() }
-    }
-
-    /// The mark as it is kept with a block; none for models that do not bind their thinking.
-    pub(super) fn mark(self) -> Option<Value> {
-        self.is_wanted.then(|| format!("{:016x}", self.hash.0).into())
-    }
-
-    /// Takes in a block of the model's own.
-    pub(super) fn add_answered(&mut self, target: &Target, block: &AssistantBlock) {
-        if let Some(block) = assistant(target, block) {
-            self.add("assistant", &block);
-        }
-    }
-
-    fn add(&mut self, role: &str, block: &Block<'_>) {
-        if self.is_wanted {
-            self.hash.add(role.as_bytes());
-            // A block that could not be written here could not be sent either.
-            let _ = serde_json::to_writer(&mut self.hash, block);
-        }
-    }
-
-    /// True if a block of the model's may stand here.
-    fn fits(self, target: &Target, block: &AssistantBlock) -> bool {
-        let AssistantBlock::Thinking { vendor, .. } = block else { return true };
-        // A log from before the mark was kept has none.
-        let after = target.own(vendor).and_then(|own| own.get(AFTER));
-        after.is_none() || !self.is_wanted || after == self.mark().as_ref()
+/// Takes a block of the model's own into a mark.
+pub(super) fn add_answered(prefix: &mut Prefix, target: &Target, block: &AssistantBlock) {
+    if let Some(block) = assistant(target, block) {
+        prefix.add("assistant", &block);
     }
 }
 
 /// The conversation with roles that alternate: what the user's side says in a row is one message.
 fn conversation<'a>(target: &Target, request: &'a Request) -> (Vec<Turn<'a>>, Prefix) {
     let mut turns: Vec<Turn<'a>> = Vec::with_capacity(request.messages.len());
-    let mut prefix = Prefix::none(target);
+    let mut prefix = Prefix::of_nothing(target);
     // Where thinking is off, nothing can say that thoughts which no longer fit are to be dropped.
     let is_left_out =
         |block: &AssistantBlock| matches!(block, AssistantBlock::Thinking { .. }) && is_off(target, request);
@@ -355,7 +316,10 @@ fn assistant<'a>(target: &Target, block: &'a AssistantBlock) -> Option<Block<'a>
 /// The setting for thinking. Text between tool calls comes as thinking from the newer models, so it is asked for in
 /// words; and where older results were trimmed, blocks of thinking that stood after them no longer fit, and are to be
 /// dropped and not refused.
-fn thinking(target: &Target, request: &Request, turns: &[Turn<'_>]) -> Option<ThinkingSetting> {
+///
+/// `is_bare` is true if calls are being answered that were made without thinking, such as by another model. The vendor
+/// does not let a model begin to think within such a round.
+pub(in crate::wire) fn thinking(target: &Target, request: &Request, is_bare: bool) -> Option<ThinkingSetting> {
     let level = target.level(request);
     let adaptive = || ThinkingSetting::Adaptive {
         display: "summarized",
@@ -368,7 +332,7 @@ fn thinking(target: &Target, request: &Request, turns: &[Turn<'_>]) -> Option<Th
         Thinking::Adaptive => (level.is_some() || target.is_thinking).then(adaptive),
         Thinking::Budget => {
             let most = room(request.max_output_tokens);
-            let has_room = most >= LEAST_THINKING && !is_round_without_thinking(turns);
+            let has_room = most >= LEAST_THINKING && !is_bare;
             let tokens = target.tokens(level).filter(|_| has_room);
             tokens.map(|tokens| ThinkingSetting::Enabled { budget_tokens: tokens.clamp(LEAST_THINKING, most) })
         }
@@ -377,17 +341,17 @@ fn thinking(target: &Target, request: &Request, turns: &[Turn<'_>]) -> Option<Th
 }
 
 /// True if the vendor may be told to drop thoughts that do not fit. A gateway that refuses betas is not asked for one.
-fn drops_blocks(target: &Target) -> bool {
+pub(in crate::wire) fn drops_blocks(target: &Target) -> bool {
     target.bound && target.compat.betas != Some(false)
 }
 
 /// True if a model that thinks by itself is told not to.
-fn is_off(target: &Target, request: &Request) -> bool {
+pub(in crate::wire) fn is_off(target: &Target, request: &Request) -> bool {
     target.thinking == Thinking::Always && target.level(request) == Some(ThinkingLevel::Off)
 }
 
 /// The effort of a model that thinks as much as it finds right, if it was told a level. The vendor's own is `high`.
-fn effort(target: &Target, request: &Request) -> Option<Effort> {
+pub(in crate::wire) fn effort(target: &Target, request: &Request) -> Option<Effort> {
     let level = match target.thinking {
         Thinking::Always | Thinking::Adaptive => target.level(request)?,
         Thinking::Budget | Thinking::None | Thinking::Effort | Thinking::Level => return None,
@@ -395,9 +359,8 @@ fn effort(target: &Target, request: &Request) -> Option<Effort> {
     (level != ThinkingLevel::Off).then(|| Effort { effort: level.name() })
 }
 
-/// True if calls are being answered that were made without thinking, such as by another model. The vendor does not let
-/// a model begin to think within such a round. A message with results goes on with a round, whatever the user says
-/// beside them.
+/// True if calls are being answered that were made without thinking. A message with results goes on with a round,
+/// whatever the user says beside them.
 fn is_round_without_thinking(turns: &[Turn<'_>]) -> bool {
     let goes_on = |turn: &&Turn<'_>| {
         turn.role == "assistant" || turn.content.iter().any(|block| matches!(block, Block::ToolResult { .. }))

@@ -8,9 +8,10 @@ use protocol::{AssistantBlock, ToolCallId};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::request::{AFTER, Prefix};
+use super::request::{add_answered, so_far};
 use crate::failure::{Fault, words};
 use crate::wire::lenient::{object, object_or_default, optional_count, or_default, text};
+use crate::wire::prefix::{AFTER, Prefix};
 use crate::wire::{Decode, Pieces, Target, tool_input};
 
 /// Reads a stream of Messages events.
@@ -139,7 +140,7 @@ struct Counts {
 
 impl Decoder {
     pub(crate) fn new(target: &Target, request: &Request) -> Self {
-        let (blocks, usage, prefix) = (Vec::new(), Usage::default(), Prefix::of(target, request));
+        let (blocks, usage, prefix) = (Vec::new(), Usage::default(), so_far(target, request));
         Self { target: target.clone(), blocks, prefix, usage, stop: None, why: None, finished: false }
     }
 
@@ -261,7 +262,7 @@ impl Decoder {
                 Block::Other => None,
             };
             if let Some(block) = &block {
-                self.prefix.add_answered(&self.target, block);
+                add_answered(&mut self.prefix, &self.target, block);
             }
             content.extend(block);
         }

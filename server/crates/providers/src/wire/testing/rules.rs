@@ -25,6 +25,8 @@ type Checked = Result<(), String>;
 fn targets() -> Vec<(Wire, Target)> {
     let chat = |provider: &str, model: &str| (Wire::OpenAiChat, target(provider, model, Thinking::None));
     let bound = Target { bound: true, ..target("anthropic", "claude-opus-5-5", Thinking::Always) };
+    let converse = |model: &str, thinking| (Wire::Converse, target("bedrock", model, thinking));
+    let bound_there = Target { bound: true, ..target("bedrock", "us.anthropic.claude-opus-5-5", Thinking::Always) };
     vec![
         (Wire::Anthropic, bound),
         (Wire::Anthropic, target("anthropic", "claude-sonnet-4-5", Thinking::Budget)),
@@ -37,6 +39,11 @@ fn targets() -> Vec<(Wire, Target)> {
         chat("somebody", "qwen3-coder"),
         (Wire::Gemini, target("gemini", "gemini-4-argon", Thinking::Level)),
         (Wire::Gemini, target("gemini", "gemini-2.5-pro", Thinking::Always)),
+        (Wire::Converse, bound_there),
+        converse("us.anthropic.claude-sonnet-4-5-v1:0", Thinking::Budget),
+        converse("us.amazon.nova-2-lite-v1:0", Thinking::Effort),
+        converse("mistral.devstral-2-123b", Thinking::None),
+        converse("global.moonshotai.kimi-k3.1", Thinking::Always),
     ]
 }
 
@@ -47,6 +54,7 @@ fn check(wire: Wire, target: &Target, body: &Value) -> Checked {
         Wire::OpenAiResponses => responses(body),
         Wire::OpenAiChat => chat(&target.provider, body),
         Wire::Gemini => gemini(&target.model, body),
+        Wire::Converse => converse(&target.model, body),
     }
 }
 
@@ -213,6 +221,63 @@ fn gemini(model: &str, body: &Value) -> Checked {
     holds(before == "user" && open.is_empty(), "the user has the last word")
 }
 
+fn converse(model: &str, body: &Value) -> Checked {
+    let is = |maker: &str| model.contains(maker);
+    let (mut before, mut open, mut called) = ("assistant", Vec::new(), HashSet::new());
+    holds(body.to_string().matches("\"cachePoint\":").count() <= 4, "at most 4 marks")?;
+    holds(!body["toolConfig"].is_null(), "calls and results want tools")?;
+    for message in list(&body["messages"]) {
+        let (role, blocks) = (text(&message["role"]), list(&message["content"]));
+        holds(role != before && !blocks.is_empty(), "roles alternate, and nothing is empty")?;
+        before = role;
+        let results: Vec<_> = blocks.iter().filter_map(|block| block.get("toolResult")).collect();
+        let first = blocks.iter().take(results.len()).all(|block| block.get("toolResult").is_some());
+        let ids: Vec<_> = results.iter().map(|result| text(&result["toolUseId"])).collect();
+        holds(first && ids == std::mem::take(&mut open), "the results of a message's calls come first in the next")?;
+        for block in blocks {
+            let fields = block.as_object().ok_or("a block is an object")?;
+            holds(fields.len() == 1, "a block is of one kind")?;
+            let (kind, value) = fields.iter().next().ok_or("a block has a kind")?;
+            match kind.as_str() {
+                "text" => holds(!text(value).trim().is_empty(), "texts have words")?,
+                "image" => {
+                    let format = text(&value["format"]);
+                    holds(["png", "jpeg", "gif", "webp"].contains(&format), "images can be read")?;
+                }
+                "reasoningContent" => {
+                    let (thought, hidden) = (&value["reasoningText"], value.get("redactedContent"));
+                    let signature = thought.get("signature");
+                    let proof = signature.or(hidden);
+                    holds(proof.is_none_or(|proof| proof == "own"), "thinking is the model's own")?;
+                    holds(proof.is_some() || !is("anthropic"), "Claude has signed what it thought")?;
+                }
+                "toolUse" => {
+                    let (id, name) = (text(&value["toolUseId"]), text(&value["name"]));
+                    let fits = if is("mistral") { id.len() == 9 && is_plain(id, 9) } else { is_plain(id, 64) };
+                    holds(fits && is_plain(name, 64), "ids and names have a pattern")?;
+                    holds(!is("amazon") || !name.contains('-'), "Nova reads no hyphens")?;
+                    holds(called.insert(id) && value["input"].is_object(), "ids are unique, and inputs objects")?;
+                    open.push(id);
+                }
+                "toolResult" => {
+                    let says = !text(&value["content"][0]["text"]).trim().is_empty();
+                    holds(says, "a result says something")?;
+                    let has_status = value.get("status").is_some();
+                    holds(
+                        !has_status || is("anthropic") || is("amazon"),
+                        "only some know how a result says that it failed",
+                    )?;
+                }
+                "cachePoint" => holds(is("anthropic") || is("amazon"), "only some take marks")?,
+                other => return Err(format!("no such block: {other}")),
+            }
+        }
+        let is_thinking = |block: &Value| block.get("reasoningContent").is_some();
+        holds(role == "user" || !blocks.last().is_some_and(is_thinking), "no message ends in thinking")?;
+    }
+    holds(before == "user" && open.is_empty(), "the user has the last word")
+}
+
 fn holds(is_so: bool, rule: &str) -> Checked {
     if is_so { Ok(()) } else { Err(rule.to_owned()) }
 }
@@ -268,17 +333,17 @@ fn any_said() -> impl Strategy<Value = Said> {
 
 fn any_next() -> impl Strategy<Value = Next> {
     let shown = prop::collection::vec(prop::option::of(0_usize..7), 1..4);
-    let answer = (0_usize..11, prop::collection::vec(any_said(), 1..6));
+    let answer = (0_usize..16, prop::collection::vec(any_said(), 1..6));
     prop_oneof![shown.prop_map(Next::User), answer.prop_map(|(who, said)| Next::Answer(who, said))]
 }
 
 /// The fields that a block of a vendor's has. Those of another have the word `foreign` where the model's own has `own`.
 fn fields(wire: Wire, said: &Said, word: &str) -> Value {
     match (wire, said) {
-        (Wire::Anthropic | Wire::AnthropicVertex, Said::Thinking(text)) if text.trim().is_empty() => {
+        (Wire::Anthropic | Wire::AnthropicVertex | Wire::Converse, Said::Thinking(text)) if text.trim().is_empty() => {
             json!({ "redacted": word })
         }
-        (Wire::Anthropic | Wire::AnthropicVertex, Said::Thinking(_)) => json!({ "signature": word }),
+        (Wire::Anthropic | Wire::AnthropicVertex | Wire::Converse, Said::Thinking(_)) => json!({ "signature": word }),
         (Wire::OpenAiResponses, Said::Thinking(_)) => {
             json!({ "item": { "type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": word } })
         }
@@ -366,14 +431,17 @@ fn answer(
 /// The messages of a body, in the pieces that the vendors' caches go by.
 fn pieces(wire: Wire, body: &Value) -> Vec<String> {
     let (name, inner) = match wire {
-        Wire::Anthropic | Wire::AnthropicVertex => ("messages", "content"),
+        Wire::Anthropic | Wire::AnthropicVertex | Wire::Converse => ("messages", "content"),
         Wire::OpenAiResponses => ("input", ""),
         Wire::OpenAiChat => ("messages", ""),
         Wire::Gemini => ("contents", "parts"),
     };
     let of = |message: &Value| match list(&message[inner]) {
         [] => vec![message.to_string()],
-        blocks => blocks.iter().map(|block| format!("{} {block}", message["role"])).collect(),
+        blocks => {
+            let own = blocks.iter().filter(|block| block.get("cachePoint").is_none());
+            own.map(|block| format!("{} {block}", message["role"])).collect()
+        }
     };
     let pieces = list(&body[name]).iter().flat_map(of);
     pieces.map(|piece| piece.replace(r#","cache_control":{"type":"ephemeral"}"#, "")).collect()
