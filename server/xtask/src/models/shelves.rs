@@ -25,6 +25,7 @@ enum Wire {
     AnthropicAlike,
     Responses,
     Gemini,
+    Converse,
     Chat,
 }
 
@@ -101,19 +102,20 @@ pub(super) const SHELVES: &[Shelf] = &[
         without: &["diffusion", "cosmos", "7b-instruct", "llama-3"],
         ..shelf("nvidia", Some("nvidia"), "nvidia_nim", Wire::Chat)
     },
-    // Those of Anthropic and OpenAI there have the facts of their vendors, with a region's price.
+    // Those of Anthropic and OpenAI there have the facts of their vendors, with a region's price. Others cost in the
+    // United States as they do without a region, and elsewhere have prices of their own.
     Shelf {
         lite_prefix: "bedrock",
         without: &[
             "anthropic.",
             "openai.",
             "us.",
-            "eu.",
-            "apac.",
+            "eu.anthropic.",
+            "eu.openai.",
+            "apac.anthropic.",
             "au.",
-            "jp.",
+            "jp.anthropic.",
             "in.",
-            "ca.",
             "us-gov.",
             "voxtral",
             "pixtral",
@@ -121,7 +123,7 @@ pub(super) const SHELVES: &[Shelf] = &[
             "llama3-1",
             "palmyra-x4",
         ],
-        ..shelf("bedrock", Some("amazon-bedrock"), "bedrock_converse", Wire::Chat)
+        ..shelf("bedrock", Some("amazon-bedrock"), "bedrock_converse", Wire::Converse)
     },
 ];
 
@@ -159,6 +161,9 @@ impl Shelf {
                 of("level", if has_map { levels } else { Vec::new() }, None)
             }
             Wire::Gemini => of("budget", Vec::new(), None),
+            // It thinks only if it is told to (docs.aws.amazon.com/nova/latest/nova2-userguide/extended-thinking.html).
+            Wire::Converse if id.contains("amazon.nova-2-") => of("effort", vec!["off", "low", "medium", "high"], None),
+            Wire::Converse => of("always", Vec::new(), None),
             Wire::Chat => match format.as_deref() {
                 _ if self.provider == "openrouter" => {
                     of("always", if has_map { levels } else { Vec::new() }, Some("reasoning"))
@@ -176,8 +181,8 @@ impl Shelf {
     }
 
     /// True if its Chat Completions are known to take `reasoning_effort`. The first catalogue speaks other wires with
-    /// xAI, Mistral and Bedrock.
+    /// xAI and Mistral.
     fn takes_effort(&self) -> bool {
-        !matches!(self.provider, "xai" | "mistral" | "bedrock")
+        !matches!(self.provider, "xai" | "mistral")
     }
 }

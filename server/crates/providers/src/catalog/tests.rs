@@ -366,6 +366,32 @@ async fn a_model_at_vertex_has_the_facts_of_its_maker_and_the_price_of_the_locat
 }
 
 #[tokio::test]
+async fn a_model_of_bedrock_with_a_region_has_the_facts_of_the_one_without() {
+    let catalog = of_aws(&[], |settings| {
+        let models =
+            ["us.amazon.nova-2-lite-v1:0", "us.meta.llama4-scout-17b-instruct-v1:0", "us.zai.glm-5.3", "us.a.b"];
+        let models = [&models[..], &["eu.amazon.nova-pro-v1:0"]].concat().into_iter().map(str::to_owned).collect();
+        settings.set_provider("bedrock", None, None, None, models).unwrap();
+    });
+    let known = async |id: &str| {
+        let info = catalog.resolve(&format!("bedrock/{id}")).await.unwrap().info().clone();
+        (
+            info.context_tokens,
+            info.max_output_tokens,
+            info.price.map(|price| (price.input * 1e6).round() / 1e6),
+            info.levels,
+        )
+    };
+    use protocol::model::ThinkingLevel::{High, Low, Medium, Off};
+    let levels = vec![Off, Low, Medium, High];
+    assert_eq!(known("us.amazon.nova-2-lite-v1:0").await, (1_000_000, 64_000, Some(0.33), levels));
+    assert_eq!(known("us.meta.llama4-scout-17b-instruct-v1:0").await, (10_000_000, 8_192, Some(0.17), vec![]));
+    assert_eq!(known("us.zai.glm-5.3").await, (1_000_000, 128_000, Some(1.848), vec![]), "it is known worldwide only");
+    assert_eq!(known("eu.amazon.nova-pro-v1:0").await.2, Some(1.05), "a price of its own");
+    assert_eq!(known("us.a.b").await.2, None);
+}
+
+#[tokio::test]
 async fn with_nothing_to_use_the_error_says_what_to_do() {
     let Err(error) = catalog(&[]).default_model().await else { panic!("there is nothing to use") };
     let text = error.to_string();

@@ -400,13 +400,19 @@ async fn azure_without_an_address_says_which_variable_to_set() {
 
 #[tokio::test]
 async fn bedrock_is_asked_for_claude_and_for_others_over_the_wire_of_each() {
-    let answers = [streams::anthropic(), streams::responses(), streams::chat()];
-    let server = Server::start(answers.iter().map(|answer| Answer::stream(answer)).collect()).await;
+    let answers = [
+        streams::anthropic().into_bytes(),
+        streams::responses().into_bytes(),
+        streams::chat().into_bytes(),
+        streams::converse(),
+    ];
+    let server = Server::start(answers.iter().map(Answer::stream).collect()).await;
     let mut settings =
         of_environment("bedrock", &server, &[("AWS_BEARER_TOKEN_BEDROCK", "k-2"), ("AWS_REGION", "eu-west-1")]);
     let provider = settings.provider_mut("bedrock").unwrap();
     assert_eq!(provider.base_url, "https://bedrock-runtime.eu-west-1.amazonaws.com");
-    let models = ["eu.anthropic.claude-opus-5-5", "eu.openai.gpt-6.1-sol", "qwen.qwen3-coder-next"];
+    let models =
+        ["eu.anthropic.claude-opus-5-5", "eu.openai.gpt-6.1-sol", "openai.gpt-oss-120b-1:0", "qwen.qwen3-coder-next"];
     let named = models.map(str::to_owned).to_vec();
     settings.set_provider("bedrock", Some(server.url()), Some("k-2".into()), None, named).unwrap();
     // Bedrock's own host refuses betas.
@@ -418,9 +424,11 @@ async fn bedrock_is_asked_for_claude_and_for_others_over_the_wire_of_each() {
     }
     let asked = server.asked();
     let paths: Vec<_> = asked.iter().map(|asked| asked.path.as_str()).collect();
-    assert_eq!(paths, ["/anthropic/v1/messages", "/openai/v1/responses", "/openai/v1/chat/completions"]);
+    let others = ["/openai/v1/chat/completions", "/model/qwen.qwen3-coder-next/converse-stream"];
+    assert_eq!(paths, ["/anthropic/v1/messages", "/openai/v1/responses", others[0], others[1]]);
     let header = |at: usize, name: &str| asked[at].headers.get(name).map(|value| value.to_str().unwrap());
     assert_eq!((header(0, "x-api-key"), header(1, "authorization")), (Some("k-2"), Some("Bearer k-2")));
+    assert_eq!(header(3, "authorization"), Some("Bearer k-2"));
     assert_eq!((header(0, "anthropic-version"), header(0, "anthropic-beta")), (Some("2023-06-01"), None));
     assert!(!asked[0].body.contains("block_binding"), "{}", asked[0].body);
     let sent = |at: usize| serde_json::from_str::<Value>(&asked[at].body).unwrap()["model"].clone();

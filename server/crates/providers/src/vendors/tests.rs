@@ -30,8 +30,8 @@ fn the_data_file_is_sound() {
         }
         for model in &vendor.models {
             let usual = vendor.usual_id(model).map_or(model.as_str(), |(usual, _)| usual);
-            let maker = vendor.route(model).and_then(|route| route.maker.as_deref());
-            assert!(data::find(maker, usual).is_some(), "{name}: nothing is known of {model}");
+            let maker = vendor.route(model).and_then(|route| route.maker.as_deref()).unwrap_or(name);
+            assert!(data::find(Some(maker), usual).is_some(), "{name}: nothing is known of {model}");
         }
     }
     for host in &file().host {
@@ -122,11 +122,19 @@ fn a_model_with_a_region_and_a_version_is_its_model_at_the_regions_price() {
     ] {
         assert_eq!(bedrock.usual_id(id), usual, "{id}");
     }
+    let others =
+        |id: &str| bedrock.in_other_regions(id).map(|(id, factor)| (id.into_owned(), factor)).collect::<Vec<_>>();
+    assert_eq!(others("us.zai.glm-5.3"), [("zai.glm-5.3".into(), 1.0), ("global.zai.glm-5.3".into(), 1.1)]);
+    assert!(others("zai.glm-5").is_empty() && others("amazon.nova-pro-v1:0").is_empty());
     let wire = |model: &str| bedrock.route(model).map(|route| (route.wire, route.path.as_str()));
     assert_eq!(wire("global.anthropic.claude-sonnet-5-5"), Some((Wire::Anthropic, "/anthropic")));
     assert_eq!(wire("us.openai.gpt-6.1-sol"), Some((Wire::OpenAiResponses, "/openai/v1")));
     assert_eq!(wire("openai.gpt-oss-120b-1:0"), Some((Wire::OpenAiChat, "/openai/v1")));
-    assert_eq!(wire("qwen.qwen3-coder-next"), Some((Wire::OpenAiChat, "/openai/v1")));
+    assert_eq!(wire("qwen.qwen3-coder-next"), Some((Wire::Converse, "")));
+    let over = |wire, model: &str| bedrock.route_over(wire, model).map(|route| route.path.as_str());
+    assert_eq!(over(Wire::OpenAiChat, "qwen.qwen3-coder-next"), Some("/openai/v1"), "the user chose another wire");
+    assert_eq!(over(Wire::Converse, "us.anthropic.claude-opus-5-5"), Some(""));
+    assert_eq!(over(Wire::Gemini, "us.anthropic.claude-opus-5-5"), None);
     assert_eq!(named("openai").unwrap().route("gpt-5.1").map(|route| route.wire), None);
 }
 
