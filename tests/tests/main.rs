@@ -12,6 +12,7 @@ mod chains;
 mod chat;
 mod children;
 mod code_edits;
+mod converse;
 mod costs;
 mod crash;
 mod definitions;

@@ -42,7 +42,7 @@ enum Sees {
     Nothing,
 }
 
-const VENDORS: [Vendor; 13] = [
+const VENDORS: [Vendor; 15] = [
     vendor("claude", Wire::Anthropic, "claude-opus-5-5"),
     // Anthropic's Messages at a host without its betas: nobody drops thinking that does not fit.
     Vendor { more: "compat = { betas = false }", ..vendor("bedrock", Wire::Anthropic, "claude-sonnet-5-5") },
@@ -66,6 +66,8 @@ const VENDORS: [Vendor; 13] = [
         spoken: Some("anthropic-vertex"),
         ..vendor("gateway", Wire::Anthropic, "claude-fable-5-1")
     },
+    vendor("converse", Wire::Converse, "us.anthropic.claude-opus-4-6-v1"),
+    vendor("nova", Wire::Converse, "us.amazon.nova-2-lite-v1:0"),
 ];
 
 const fn vendor(name: &'static str, wire: Wire, model: &'static str) -> Vendor {
@@ -102,6 +104,7 @@ impl Vendor {
             Wire::GeminiChat => format!("function-call-{number:0>20}"),
             Wire::Gemini => format!("{number:0>8}"),
             Wire::Groq | Wire::Mistral => format!("{number:0>9}"),
+            Wire::Converse => format!("tooluse_{number:0>22}"),
         }
     }
 

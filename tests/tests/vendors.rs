@@ -288,6 +288,11 @@ async fn every_way_of_thinking_an_image_and_a_failed_call_are_sent_as_the_vendor
         (Wire::Gemini, "gemini-2.5-pro"),
         (Wire::Gemini, "gemini-2.5-flash"),
         (Wire::Gemini, "gemini-2.5-flash-thinking"),
+        (Wire::Converse, "us.anthropic.claude-opus-4-8"),
+        (Wire::Converse, "us.amazon.nova-pro-v1:0"),
+        (Wire::Converse, "mistral.mistral-large-3-675b-instruct"),
+        // It is asked without a stream.
+        (Wire::Converse, "us.meta.llama4-scout-17b-instruct-v1:0"),
     ];
     for (wire, name) in models {
         let (tool, input) = reads("missing.txt");

@@ -20,7 +20,9 @@ process.exit(problems.length === 0 ? 0 : 1);
 /** Returns what the vendors' types say of the bodies in a folder. */
 function typeProblems(folder) {
   const bodies = new Map();
-  for (const name of fs.readdirSync(folder).filter((file) => file.endsWith('.json')).sort()) {
+  // Those of Amazon's are held against botocore (check-amazon.py).
+  const isTyped = (file) => file.endsWith('.json') && !file.startsWith('Converse-');
+  for (const name of fs.readdirSync(folder).filter(isTyped).sort()) {
     const body = shape(JSON.parse(fs.readFileSync(path.join(folder, name), 'utf8')));
     const type = typeOf(name.split('-')[0], body);
     // Most differ in words alone.

@@ -16,11 +16,13 @@ mod anthropic;
 mod asked;
 mod bodies;
 mod chat;
+mod converse;
 mod gemini;
 mod responses;
 mod signed;
 mod strict;
 mod vertex;
+mod wire;
 
 use std::collections::{HashMap, VecDeque};
 use std::convert::Infallible;
@@ -47,126 +49,10 @@ pub use self::answer::{Answer, Gate, MARK, Step, Stop};
 pub use self::asked::{Asked, Said};
 pub use self::signed::Account;
 use self::strict::Sent;
+use self::wire::model_in;
+pub use self::wire::{NO_IDS, Wire};
 use crate::google::GoogleServer;
 use crate::patiently;
-
-/// A vendor's format.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wire {
-    /// Anthropic's Messages.
-    Anthropic,
-    /// OpenAI's Responses.
-    Responses,
-    /// OpenAI's Chat Completions, and all who are compatible with it. Thinking comes as `reasoning_content`.
-    Chat,
-    /// The same as Google has it: calls are signed.
-    GeminiChat,
-    /// The same as Moonshot and DeepSeek have it: no answer without the thinking that led to it.
-    Moonshot,
-    /// The same as OpenRouter has it: thinking comes in signed pieces.
-    OpenRouter,
-    /// The same as Groq has it: thinking comes as `reasoning`.
-    Groq,
-    /// The same as Mistral has it: calls have ids of nine letters, and nothing of the user's comes right after a tool.
-    Mistral,
-    /// Google's Gemini. Parts are signed, and a call comes whole.
-    Gemini,
-}
-
-/// The end of the names of Gemini's models that give their calls no ids.
-pub const NO_IDS: &str = "-without-ids";
-
-impl Wire {
-    /// All formats.
-    pub const ALL: [Self; 4] = [Self::Anthropic, Self::Responses, Self::Chat, Self::Gemini];
-    /// The formats in which the input of a call comes in pieces.
-    pub const IN_PIECES: [Self; 3] = [Self::Anthropic, Self::Responses, Self::Chat];
-    /// All vendors that want something of their own back.
-    pub const VENDORS: [Self; 9] = [
-        Self::Anthropic,
-        Self::Responses,
-        Self::Chat,
-        Self::Gemini,
-        Self::GeminiChat,
-        Self::Moonshot,
-        Self::OpenRouter,
-        Self::Groq,
-        Self::Mistral,
-    ];
-
-    /// Its name in our configuration.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Anthropic => "anthropic",
-            Self::Responses => "openai-responses",
-            Self::Chat | Self::GeminiChat | Self::Moonshot | Self::OpenRouter | Self::Groq | Self::Mistral => {
-                "openai-chat"
-            }
-            Self::Gemini => "gemini",
-        }
-    }
-
-    /// The dialect to configure for it on this machine, where it is one.
-    pub fn dialect(self) -> Option<&'static str> {
-        match self {
-            Self::GeminiChat => Some("gemini"),
-            Self::Moonshot => Some("deepseek"),
-            Self::Mistral => Some("mistral"),
-            Self::Anthropic | Self::Responses | Self::Chat | Self::Gemini | Self::OpenRouter | Self::Groq => None,
-        }
-    }
-
-    /// Where it is below the server's address.
-    fn folder(self) -> &'static str {
-        match self {
-            Self::Anthropic | Self::Gemini => "",
-            Self::Responses | Self::Chat => "/v1",
-            Self::GeminiChat => "/gemini/v1",
-            Self::Moonshot => "/moonshot/v1",
-            Self::OpenRouter => "/openrouter/v1",
-            Self::Groq => "/groq/v1",
-            Self::Mistral => "/mistral/v1",
-        }
-    }
-
-    fn of(path: &str) -> Option<Self> {
-        if gemini_model(path).is_some() {
-            return Some(Self::Gemini);
-        }
-        match vertex::model(path) {
-            Some((vertex::Publisher::Google, _)) => return Some(Self::Gemini),
-            Some((vertex::Publisher::Anthropic, _)) => return Some(Self::Anthropic),
-            None => {}
-        }
-        let end = |wire| match wire {
-            Self::Anthropic => "/v1/messages",
-            Self::Responses => "/responses",
-            _ => "/chat/completions",
-        };
-        let is_at = |wire: &Self| path.strip_suffix(end(*wire)) == Some(wire.folder());
-        Self::VENDORS.into_iter().find(is_at).or_else(|| {
-            // Azure's and Bedrock's paths.
-            let wires = [Self::Anthropic, Self::Responses, Self::Chat];
-            let folder = |wire| path.strip_suffix(end(wire));
-            let is_cloud = |folder: &str| folder.starts_with("/openai/") || folder == "/anthropic";
-            wires.into_iter().find(|wire| folder(*wire).is_some_and(is_cloud))
-        })
-    }
-
-    fn writer(self, model: &str) -> Box<dyn Writer> {
-        match self {
-            Self::Anthropic => Box::new(anthropic::Anthropic::of(model)),
-            Self::Responses => Box::new(responses::Responses::of(model)),
-            Self::Gemini => Box::new(gemini::Gemini::of(model)),
-            vendor => Box::new(chat::Chat::of(vendor, model)),
-        }
-    }
-}
-
-/// The model that a path of Gemini's names.
-fn gemini_model(path: &str) -> Option<&str> {
-    path.strip_prefix("/v1beta/models/")?.strip_suffix(":streamGenerateContent")
-}
 
 /// A model server on this machine. Dropping it ends it, and fails the test if something was wrong.
 pub struct ModelServer {
@@ -364,7 +250,7 @@ async fn answer(request: Request<Incoming>, shared: Arc<Shared>) -> Result<Respo
             state.wrong.extend(vertex::as_its_maker(*publisher, model, &headers, &mut body).err());
         }
         bodies::keep(wire, &body);
-        let named = of_vertex.map(|(_, model)| model).or_else(|| gemini_model(&path).map(str::to_owned));
+        let named = of_vertex.map(|(_, model)| model).or_else(|| model_in(&path));
         let model = named.unwrap_or_else(|| body["model"].as_str().unwrap_or_default().to_owned());
         let asked = Asked::read(wire, key, model, body).at(place, &headers);
         state.check(&asked);
@@ -381,7 +267,10 @@ async fn answer(request: Request<Incoming>, shared: Arc<Shared>) -> Result<Respo
                 Wire::Gemini => json!({ "code": 400, "message": words, "status": "INVALID_ARGUMENT" }),
                 _ => json!({ "type": "invalid_request_error", "message": words }),
             };
-            let body = json!({ "type": "error", "error": error });
+            let body = match wire {
+                Wire::Converse => json!({ "message": words }),
+                _ => json!({ "type": "error", "error": error }),
+            };
             return Ok(whole(StatusCode::BAD_REQUEST, &[], body.to_string()));
         }
         let scripted = match state.responder.as_mut() {
@@ -406,8 +295,9 @@ async fn answer(request: Request<Incoming>, shared: Arc<Shared>) -> Result<Respo
         Some(Answer::Refused { status, headers, body }) => whole(StatusCode::from_u16(status).unwrap(), &headers, body),
         Some(Answer::Streamed { steps, stop }) => {
             let (sender, pieces) = mpsc::channel(64);
-            tokio::spawn(write(wire.writer(&model), steps, stop, sender));
-            let answer = Response::builder().header("content-type", "text/event-stream");
+            let is_whole = converse::is_whole(&path);
+            tokio::spawn(write(wire.writer(&model, is_whole), steps, stop, sender));
+            let answer = Response::builder().header("content-type", wire.content_type(is_whole));
             // Anthropic tells the limits of the key with each answer.
             let answer = match wire {
                 Wire::Anthropic => answer
@@ -440,7 +330,7 @@ async fn write(
             Step::SlowCall { id, name, begin, gate, rest } => {
                 text.push_str(&writer.call(&id, &name));
                 in_pieces(&mut *writer, &begin, &mut text);
-                if !waited(&sender, std::mem::take(&mut text), &gate).await {
+                if !waited(&sender, writer.framed(std::mem::take(&mut text)), &gate).await {
                     return;
                 }
                 in_pieces(&mut *writer, &rest, &mut text);
@@ -452,27 +342,27 @@ async fn write(
             }
             Step::Raw(raw) => text.push_str(&raw),
             Step::Wait(gate) => {
-                if !waited(&sender, std::mem::take(&mut text), &gate).await {
+                if !waited(&sender, writer.framed(std::mem::take(&mut text)), &gate).await {
                     return;
                 }
             }
             Step::Cut => {
-                let _ = sender.send(Ok(std::mem::take(&mut text).into())).await;
+                let _ = sender.send(Ok(writer.framed(std::mem::take(&mut text)).into())).await;
                 let _ = sender.send(Err(io::Error::other("cut"))).await;
                 return;
             }
             Step::Stall => {
-                let _ = sender.send(Ok(std::mem::take(&mut text).into())).await;
+                let _ = sender.send(Ok(writer.framed(std::mem::take(&mut text)).into())).await;
                 sender.closed().await;
                 return;
             }
         }
-        if text.len() > 4096 && sender.send(Ok(std::mem::take(&mut text).into())).await.is_err() {
+        if text.len() > 4096 && sender.send(Ok(writer.framed(std::mem::take(&mut text)).into())).await.is_err() {
             return;
         }
     }
     text.push_str(&writer.end(stop));
-    let _ = sender.send(Ok(text.into())).await;
+    let _ = sender.send(Ok(writer.framed(text).into())).await;
 }
 
 /// Writes an input in pieces that cut words and escapes, as the vendors do.
@@ -484,8 +374,8 @@ fn in_pieces(writer: &mut dyn Writer, input: &str, text: &mut String) {
 }
 
 /// Sends what is written and waits for a gate. False if the client hangs up.
-async fn waited(sender: &mpsc::Sender<Result<Bytes, io::Error>>, text: String, gate: &Gate) -> bool {
-    if sender.send(Ok(text.into())).await.is_err() {
+async fn waited(sender: &mpsc::Sender<Result<Bytes, io::Error>>, written: Vec<u8>, gate: &Gate) -> bool {
+    if sender.send(Ok(written.into())).await.is_err() {
         return false;
     }
     tokio::select! {

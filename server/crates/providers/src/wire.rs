@@ -170,11 +170,9 @@ impl Wire {
     pub(crate) fn listing(self) -> Route<'static> {
         match self {
             // Bedrock's own list is at another host; a gateway's is where most have theirs.
-            Self::Anthropic
-            | Self::AnthropicVertex
-            | Self::OpenAiResponses
-            | Self::OpenAiChat
-            | Self::Converse => Route::v1("models"),
+            Self::Anthropic | Self::AnthropicVertex | Self::OpenAiResponses | Self::OpenAiChat | Self::Converse => {
+                Route::v1("models")
+            }
             // Without a size, a page has 50 models.
             Self::Gemini => Route { version: "v1beta", path: "models".into(), query: Some("pageSize=1000") },
         }
@@ -183,7 +181,9 @@ impl Wire {
     /// The framing of its streams.
     pub(crate) fn framing(self) -> Framing {
         match self {
-            Self::Anthropic | Self::OpenAiResponses | Self::OpenAiChat | Self::Gemini => Framing::Events,
+            Self::Anthropic | Self::AnthropicVertex | Self::OpenAiResponses | Self::OpenAiChat | Self::Gemini => {
+                Framing::Events
+            }
             Self::Converse => Framing::Messages,
         }
     }

@@ -212,7 +212,7 @@ fn next_id() -> String {
     format!("call_{}", NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
-/// A vendor's format. Each function gives the bytes to send, as text.
+/// A vendor's format. Each function but the last gives what to send as text.
 pub(super) trait Writer: Send {
     /// The stream begins.
     fn begin(&mut self) -> String;
@@ -228,6 +228,10 @@ pub(super) trait Writer: Send {
     fn end_call(&mut self) -> String;
     /// The stream ends. Usage is 100 tokens in, 20 of them from the cache, and 10 out.
     fn end(&mut self, stop: Stop) -> String;
+    /// The bytes that are sent for what was written.
+    fn framed(&mut self, text: String) -> Vec<u8> {
+        text.into_bytes()
+    }
 }
 
 /// A server-sent event with a name.

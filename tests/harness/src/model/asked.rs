@@ -49,6 +49,7 @@ impl Asked {
         let said = match wire {
             Wire::Gemini => list(&body["contents"]).enumerate().flat_map(gemini).collect(),
             Wire::Anthropic => list(&body["messages"]).flat_map(anthropic).collect(),
+            Wire::Converse => list(&body["messages"]).flat_map(converse).collect(),
             Wire::Responses => list(&body["input"]).map(responses).collect(),
             _ => list(&body["messages"]).flat_map(chat).collect(),
         };
@@ -104,7 +105,7 @@ impl Asked {
     /// The system prompt.
     pub fn system(&self) -> String {
         match self.wire {
-            Wire::Anthropic => text_of(&self.body["system"]),
+            Wire::Anthropic | Wire::Converse => text_of(&self.body["system"]),
             Wire::Responses => text_of(&self.body["instructions"]),
             Wire::Gemini => text_of(&self.body["systemInstruction"]["parts"]),
             _ => list(&self.body["messages"])
@@ -119,8 +120,9 @@ impl Asked {
         let name =
             |tool: &Value| tool["name"].as_str().or(tool["function"]["name"].as_str()).unwrap_or_default().to_owned();
         let declared = list(&self.body["tools"]).flat_map(|tool| list(&tool["functionDeclarations"]));
+        let specified = list(&self.body["toolConfig"]["tools"]).filter_map(|tool| tool.get("toolSpec"));
         let tools = list(&self.body["tools"]).filter(|_| self.wire != Wire::Gemini);
-        tools.chain(declared).map(name).collect()
+        tools.chain(declared).chain(specified).map(name).collect()
     }
 
     /// The model that was asked.
@@ -178,7 +180,7 @@ impl Asked {
                 .map(|name| without_marks(&asked.body[name]).to_string())
                 .concat()
         };
-        let tools = |asked: &Self| asked.body["tools"].to_string();
+        let tools = |asked: &Self| ["tools", "toolConfig"].map(|name| asked.body[name].to_string());
         if tools(self) == tools(before) && prefix(self) != prefix(before) {
             return Err(format!("the system prompt changed from {} to {}", prefix(before), prefix(self)));
         }
@@ -200,9 +202,13 @@ impl Asked {
         };
         let inner = if self.wire == Wire::Gemini { "parts" } else { "content" };
         let of = |message: &Value| match (self.wire, &message[inner]) {
-            (Wire::Anthropic | Wire::Gemini, Value::Array(blocks)) => {
+            (Wire::Anthropic | Wire::Gemini | Wire::Converse, Value::Array(blocks)) => {
                 let role = &message["role"];
-                blocks.iter().map(|block| format!("{role} {}", without_marks(block))).collect()
+                blocks
+                    .iter()
+                    .filter(|block| !is_mark(block))
+                    .map(|block| format!("{role} {}", without_marks(block)))
+                    .collect()
             }
             _ => vec![without_marks(message).to_string()],
         };
@@ -245,6 +251,23 @@ fn anthropic(message: &Value) -> Vec<Said> {
         _ => Said::Other,
     };
     list(&message["content"]).map(block).collect()
+}
+
+fn converse(message: &Value) -> Vec<Said> {
+    let block = |block: &Value| match (text_in(block), block.get("toolUse"), block.get("toolResult")) {
+        (Some(text), _, _) if message["role"] == "user" => Said::User(text),
+        (Some(text), _, _) => Said::Assistant(text),
+        (_, Some(call), _) => {
+            Said::Call { id: string(&call["toolUseId"]), name: string(&call["name"]), input: call["input"].clone() }
+        }
+        (_, _, Some(result)) => Said::Result { id: string(&result["toolUseId"]), text: text_of(&result["content"]) },
+        _ => Said::Other,
+    };
+    list(&message["content"]).filter(|block| !is_mark(block)).map(block).collect()
+}
+
+fn text_in(block: &Value) -> Option<String> {
+    block["text"].as_str().map(str::to_owned)
 }
 
 /// A call and its result have an id only if the model gave one; without, their order says what belongs together.
@@ -317,7 +340,12 @@ pub(super) fn without_marks(value: &Value) -> Value {
             let kept = fields.iter().filter(|(name, _)| *name != "cache_control");
             kept.map(|(name, value)| (name.clone(), without_marks(value))).collect()
         }
-        Value::Array(items) => items.iter().map(without_marks).collect(),
+        Value::Array(items) => items.iter().filter(|item| !is_mark(item)).map(without_marks).collect(),
         other => other.clone(),
     }
+}
+
+/// True for a block of Converse's that is nothing but a mark.
+fn is_mark(block: &Value) -> bool {
+    block.get("cachePoint").is_some()
 }

@@ -43,7 +43,9 @@ pub(super) fn keep(wire: Wire, body: &Value) {
 /// The shape of a value: its fields, the texts that are one of a few, and the kinds of items that a list has.
 fn shape(name: &str, value: &Value) -> String {
     match value {
-        Value::Object(_) if ["input", "args", "input_schema", "parameters", "parametersJsonSchema"].contains(&name) => {
+        Value::Object(_)
+            if ["input", "args", "input_schema", "json", "parameters", "parametersJsonSchema"].contains(&name) =>
+        {
             "any".into()
         }
         Value::Object(fields) => {

@@ -7,6 +7,7 @@
 
 mod anthropic;
 mod chat;
+mod converse;
 mod gemini;
 mod responses;
 
@@ -54,6 +55,11 @@ pub(super) fn sign(model: &str, what: &str) -> String {
         .bytes()
         .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
     format!("c2ln/{hash:016x}+==")
+}
+
+/// True if a model of Bedrock's signs its thoughts.
+pub(super) fn signs(model: &str) -> bool {
+    model.contains("anthropic.")
 }
 
 /// Returns the text that the signature at the end of an answer is for.
@@ -128,6 +134,7 @@ pub(super) fn refusal(wire: Wire, model: &str, body: &Value, sent: &Sent) -> Res
         Wire::Gemini => gemini::refusal(model, body, sent),
         Wire::Anthropic => anthropic::refusal(body, sent),
         Wire::Responses => responses::refusal(body, sent),
+        Wire::Converse => converse::refusal(model, body, sent),
         _ => chat::refusal(wire, body, sent),
     }
 }
