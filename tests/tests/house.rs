@@ -19,7 +19,7 @@ const LONG_FILES: &[(&str, usize)] = &[
     ("server/crates/permission/src/spellings.rs", 645),
     ("server/crates/lang/src/pool/source.rs", 636),
     ("server/crates/project/src/review.rs", 746),
-    ("server/crates/project/src/review/proposal.rs", 868),
+    ("server/crates/project/src/review/proposal.rs", 821),
     ("server/crates/process/src/sandbox/places.rs", 619),
     ("server/crates/code/src/syntax/definitions.rs", 664),
     ("server/src/lsp/chat.rs", 673),

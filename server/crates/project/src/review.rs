@@ -13,11 +13,10 @@
 //!
 //! All texts have LF line ends and no byte order mark.
 //!
-//! Inside: `lines` (what changed between two texts), `document` (a text, or no file), `hunk` (a piece of a change and
-//! how it is followed), `anchor` (how it is found again after a restart), `clusters` (which hunks a further change
-//! touches), `flights` (the applications on their way), `proposal` (the hunks of one file), `wire` (as clients and the
-//! log see it, and back), `notes` (words for the model), `diff` (as others take changes), `formatting` (what a
-//! formatter may do).
+//! Inside: `lines` (what changed between two texts), `document` (a text, or no file), `hunk` (a piece of a change, and
+//! its way), `anchor` (how it is found after a restart), `clusters` (hunks that a further change touches), `flights`
+//! (applications on their way), `turning` (hunks that an undo turns), `proposal` (the hunks of a file), `wire` (for
+//! clients and the log), `notes` (words for the model), `diff` (for others), `formatting` (what a formatter may do).
 
 mod anchor;
 mod clusters;
@@ -31,6 +30,7 @@ mod notes;
 mod proposal;
 #[cfg(test)]
 mod tests;
+mod turning;
 mod wire;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};

@@ -99,8 +99,8 @@ impl Hunk {
 
     /// Follows a change of the text in blocks. Where its own lines changed, it turns if others made exactly the hunk or
     /// undid it; otherwise it is lost, and a pending one becomes conflicted. It comes back when the region in which it
-    /// was lost is as it was, and never because other lines look like its own.
-    pub(super) fn follow(&mut self, before: &mut Shared<'_>, after: &Lines<'_>, blocks: &[Block], by: By) {
+    /// was lost is as it was, and never because other lines look like its own. True if it turned.
+    pub(super) fn follow(&mut self, before: &mut Shared<'_>, after: &Lines<'_>, blocks: &[Block], by: By) -> bool {
         let moved = lines::follow(&self.place, blocks);
         if let Some(lost) = &mut self.lost {
             self.place = moved.place;
@@ -108,11 +108,11 @@ impl Hunk {
                 self.place = start..start + lines::count(self.held());
                 self.lost = None;
             }
-            return;
+            return false;
         }
         if !moved.touched {
             self.place = moved.place;
-            return;
+            return false;
         }
         if by == By::Others
             && let Some(state) = self.turned()
@@ -120,13 +120,14 @@ impl Hunk {
         {
             self.place = place;
             self.state = state;
-            return;
+            return true;
         }
         self.lost = Some(Lost::from(before, &self.place, blocks));
         self.place = moved.place;
         if self.state == HunkState::Pending {
             self.state = HunkState::Conflicted;
         }
+        false
     }
 
     /// The place where a change put exactly the hunk's other text, if it did. What was inserted just above or just
@@ -140,8 +141,8 @@ impl Hunk {
             .find(|place| after.slice(place.clone()) == self.other())
     }
 
-    /// Follows a change of the file as a whole, for a hunk that makes or deletes it.
-    pub(super) fn follow_file(&mut self, after: &Document, by: By) {
+    /// Follows a change of the file as a whole, for a hunk that makes or deletes it. True if it turned.
+    pub(super) fn follow_file(&mut self, after: &Document, by: By) -> bool {
         let (old, new) = match self.kind {
             Kind::Create => (!after.present, after.present && *after.text == *self.new),
             _ => (after.present && *after.text == *self.old, !after.present),
@@ -149,11 +150,14 @@ impl Hunk {
         let (held, other) = if self.is_in_text() { (new, old) } else { (old, new) };
         if other && by == By::Others {
             self.state = self.turned().unwrap_or(self.state);
-        } else if held && self.state == HunkState::Conflicted {
+            return true;
+        }
+        if held && self.state == HunkState::Conflicted {
             self.state = HunkState::Pending;
         } else if !held && self.state == HunkState::Pending {
             self.state = HunkState::Conflicted;
         }
+        false
     }
 }
 

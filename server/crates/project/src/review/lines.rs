@@ -64,14 +64,23 @@ impl<'t> Lines<'t> {
 
     /// The text with each block's old lines replaced by the text that goes with it. Blocks are sorted and disjoint.
     pub(super) fn replaced<'a>(&self, blocks: impl IntoIterator<Item = (Range<usize>, &'a str)>) -> String {
-        let mut out = String::with_capacity(self.text.len());
-        let mut done = 0;
+        self.replaced_in(0..self.len(), blocks)
+    }
+
+    /// The same of some lines of the text, in which all blocks are.
+    fn replaced_in<'a>(
+        &self,
+        lines: Range<usize>,
+        blocks: impl IntoIterator<Item = (Range<usize>, &'a str)>,
+    ) -> String {
+        let mut out = String::with_capacity(self.byte(lines.end) - self.byte(lines.start));
+        let mut done = lines.start;
         for (old, new) in blocks {
             out.push_str(self.slice(done..old.start));
             out.push_str(new);
             done = old.end;
         }
-        out.push_str(self.slice(done..self.len()));
+        out.push_str(self.slice(done..lines.end));
         out
     }
 }
@@ -92,6 +101,12 @@ impl Block {
     /// The way back.
     pub(super) fn reversed(&self) -> Self {
         Self { old: self.new.clone(), new: self.old.clone() }
+    }
+
+    /// True if all that another block changes is among what this one changes.
+    fn has(&self, other: &Self) -> bool {
+        let within = |inner: &Range<usize>, outer: &Range<usize>| outer.start <= inner.start && inner.end <= outer.end;
+        within(&other.old, &self.old) && within(&other.new, &self.new)
     }
 
     /// How many lines differ.
@@ -133,8 +148,9 @@ pub(super) fn changes(old: &str, new: &str) -> Vec<Block> {
 }
 
 /// Returns the changes from one text to another as the editor has said them; none if they do not fit the texts. Only
-/// lines that were replaced by others in one go are compared.
-pub(super) fn told(old: &str, new: &str, moves: &[Move]) -> Option<Vec<Block>> {
+/// lines that were replaced by others in one go are compared, and not even these where some blocks are `known` and are
+/// all that changed among them.
+pub(super) fn told(old: &str, new: &str, moves: &[Move], known: &[Block]) -> Option<Vec<Block>> {
     let (old, new) = (Lines::new(old), Lines::new(new));
     // Editors count the empty line after a final line end.
     let within = |range: &Range<usize>, lines: &Lines<'_>| range.start.min(lines.len())..range.end.min(lines.len());
@@ -148,15 +164,34 @@ pub(super) fn told(old: &str, new: &str, moves: &[Move]) -> Option<Vec<Block>> {
         }
         (old_at, new_at) = (block.old.end, block.new.end);
         if moved.rewritten {
-            let shift = |range: Range<usize>, by: usize| range.start + by..range.end + by;
-            let (by_old, by_new) = (block.old.start, block.new.start);
-            let inner = changes(was, is).into_iter();
-            blocks.extend(inner.map(|inner| Block { old: shift(inner.old, by_old), new: shift(inner.new, by_new) }));
+            let own = || known.iter().filter(|known| block.has(known));
+            let made = own().map(|own| (own.old.clone(), new.slice(own.new.clone())));
+            if old.replaced_in(block.old.clone(), made) == is {
+                blocks.extend(own().cloned());
+            } else {
+                let shift = |range: Range<usize>, by: usize| range.start + by..range.end + by;
+                let (by_old, by_new) = (block.old.start, block.new.start);
+                let inner = changes(was, is).into_iter();
+                blocks.extend(inner.map(|it| Block { old: shift(it.old, by_old), new: shift(it.new, by_new) }));
+            }
         } else if was != is {
             blocks.push(block);
         }
     }
     (old.slice(old_at..old.len()) == new.slice(new_at..new.len())).then_some(blocks)
+}
+
+/// True if these blocks hold all that the editor told, so that both move every line beside them alike. The two make the
+/// same text, but of equal lines the editor may mean others.
+pub(super) fn explains(blocks: &[Block], told: &[Block]) -> bool {
+    let mut rest = told;
+    let explained = blocks.iter().all(|block| {
+        let (own, later) = rest.split_at(rest.iter().take_while(|told| block.has(told)).count());
+        rest = later;
+        let (old, new) = own.iter().fold((0, 0), |(old, new), told| (old + told.old.len(), new + told.new.len()));
+        new + block.old.len() == old + block.new.len()
+    });
+    explained && rest.is_empty()
 }
 
 /// Returns the changes from one text to another, in the blocks that a person decides on.

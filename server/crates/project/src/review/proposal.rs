@@ -4,7 +4,7 @@
 //! every application on its way ([`Flights`]) already in it; hunks have their places in `text`. When nobody changes
 //! anything meanwhile, an application that arrives moves no hunk.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashSet};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,6 +18,7 @@ use super::document::{Base, Document};
 use super::flights::Flights;
 use super::hunk::{By, Hunk, Kind, Shared};
 use super::lines::{self, Block, Lines};
+use super::turning::{self, Turning};
 use super::{Application, DecideError, Landed, LineEdit, to_line_edits};
 use crate::buffers::{Move, Snapshot, TextId};
 use crate::{paths, text};
@@ -668,20 +669,34 @@ impl FileProposal {
         };
         let after = Document::new(Some(text));
         self.document = after.clone();
-        match self.turning(text).filter(|_| self.text.present && by == By::Others) {
-            Some((ids, blocks)) => {
-                self.follow(after, &blocks, &ids, by);
-                for (id, block) in ids.iter().zip(blocks) {
-                    if let Some(hunk) = self.hunks.iter_mut().find(|hunk| hunk.id == *id) {
-                        hunk.state = hunk.turned().unwrap_or(hunk.state);
-                        hunk.place = block.new;
-                    }
-                }
-            }
-            None => {
-                let told = self.moves(base).and_then(|moves| lines::told(&self.text.text, text, &moves));
-                let blocks = told.unwrap_or_else(|| lines::changes(&self.text.text, text));
-                self.follow(after, &blocks, &[], by);
+        let moves = self.moves(base);
+        let told = |known: &[Block]| lines::told(&self.text.text, text, moves.as_deref()?, known);
+        let agrees = |it: &Turning| told(&it.blocks).is_none_or(|told| lines::explains(&it.blocks, &told));
+        let mut turnings = Vec::new();
+        if self.text.present && by == By::Others {
+            turnings = turning::turnings(&self.text.text, text, &self.hunks, &self.groups);
+        }
+        let first = turnings.first().cloned();
+        if let Some(turning) = turnings.into_iter().find(agrees) {
+            self.follow(after, &turning.blocks, &turning.ids, by);
+            self.turn(turning);
+            return;
+        }
+        let blocks = told(&[]).unwrap_or_else(|| lines::changes(&self.text.text, text));
+        let turned = self.follow(after, &blocks, &[], by);
+        // The same text came about on other lines that are equal: the others went as the editor says.
+        if let Some(turning) = first.filter(|_| !turned) {
+            self.turn(turning);
+        }
+    }
+
+    /// Hunks were turned the other way by a change that the others have followed.
+    fn turn(&mut self, turning: Turning) {
+        for (id, block) in turning.ids.iter().zip(turning.blocks) {
+            if let Some(hunk) = self.hunks.iter_mut().find(|hunk| hunk.id == *id) {
+                hunk.state = hunk.turned().unwrap_or(hunk.state);
+                hunk.place = block.new;
+                hunk.lost = None;
             }
         }
     }
@@ -695,67 +710,20 @@ impl FileProposal {
         }
     }
 
-    /// The hunks, accepted together or single, whose turning the other way makes exactly this text out of ours. So undo
-    /// and redo in the editor are known for what they are even where a comparison of the lines could see it otherwise.
-    fn turning(&self, base: &str) -> Option<(Vec<HunkId>, Vec<Block>)> {
-        let text = Lines::new(&self.text.text);
-        let common = Common::of(&self.text.text, base);
-        let by_id: HashMap<&HunkId, &Hunk> = self.hunks.iter().map(|hunk| (&hunk.id, hunk)).collect();
-        let groups = self.groups.iter().rev().filter_map(|group| {
-            let hunks: Option<Vec<&Hunk>> = group.iter().map(|id| by_id.get(id).copied()).collect();
-            let mut hunks = hunks?;
-            hunks.sort_by_key(|hunk| (hunk.place.start, hunk.place.end));
-            Some(hunks)
-        });
-        let singles = self.hunks.iter().map(|hunk| vec![hunk]);
-        groups.chain(singles).find_map(|hunks| {
-            let (first, last) = (hunks.first()?, hunks.last()?);
-            // Nearly always the lengths tell, or where the texts differ, and at no cost.
-            let less: usize = hunks.iter().map(|hunk| hunk.held().len()).sum();
-            let more: usize = hunks.iter().map(|hunk| hunk.other().len()).sum();
-            if self.text.text.len() + more != base.len() + less
-                || text.byte(first.place.start) > common.head
-                || self.text.text.len() - text.byte(last.place.end) > common.tail
-            {
-                return None;
-            }
-            let uniform = hunks.iter().all(|hunk| {
-                hunk.kind == Kind::Lines
-                    && hunk.lost.is_none()
-                    && hunk.turned().is_some()
-                    && hunk.is_in_text() == first.is_in_text()
-            });
-            let disjoint = hunks.is_sorted_by(|a, b| a.place.end <= b.place.start);
-            if !uniform || !disjoint {
-                return None;
-            }
-            if text.replaced(hunks.iter().map(|hunk| (hunk.place.clone(), hunk.other()))) != base {
-                return None;
-            }
-            let (mut added, mut removed) = (0, 0);
-            let blocks = hunks.iter().map(|hunk| {
-                let start = hunk.place.start + added - removed;
-                let block = Block { old: hunk.place.clone(), new: start..start + lines::count(hunk.other()) };
-                added += block.new.len();
-                removed += block.old.len();
-                block
-            });
-            Some((hunks.iter().map(|hunk| hunk.id.clone()).collect(), blocks.collect()))
-        })
-    }
-
-    /// Makes `after` the text and lets all hunks but `except` follow.
-    fn follow(&mut self, after: Document, blocks: &[Block], except: &[HunkId], by: By) {
+    /// Makes `after` the text and lets all hunks but `except` follow. True if the change turned one of them.
+    fn follow(&mut self, after: Document, blocks: &[Block], except: &[HunkId], by: By) -> bool {
         let before = std::mem::replace(&mut self.text, after);
         let (old, new) = (Lines::new(&before.text), Lines::new(&self.text.text));
         let mut old = Shared::new(&old);
         let except: HashSet<&HunkId> = except.iter().collect();
+        let mut turned = false;
         for hunk in self.hunks.iter_mut().filter(|hunk| !except.contains(&hunk.id)) {
-            match hunk.kind {
+            turned |= match hunk.kind {
                 Kind::Lines => hunk.follow(&mut old, &new, blocks, by),
                 Kind::Create | Kind::Delete => hunk.follow_file(&self.text, by),
-            }
+            };
         }
+        turned
     }
 
     /// Ends an operation: conflicts, order, and the text that the model reads.
@@ -823,21 +791,6 @@ impl FileProposal {
     /// Where a hunk is in the document, which lacks what is on its way.
     pub(super) fn place_in_document(&self, hunk: &Hunk) -> Range<usize> {
         self.flights.place_in_document(&hunk.id, &hunk.place)
-    }
-}
-
-/// How many bytes two texts have in common at the begin and at the end.
-struct Common {
-    head: usize,
-    tail: usize,
-}
-
-impl Common {
-    fn of(a: &str, b: &str) -> Self {
-        let (a, b) = (a.as_bytes(), b.as_bytes());
-        let head = a.iter().zip(b).take_while(|(a, b)| a == b).count();
-        let tail = a.iter().rev().zip(b.iter().rev()).take_while(|(a, b)| a == b).count();
-        Self { head, tail }
     }
 }
 

@@ -36,13 +36,20 @@ impl Editor {
     }
 
     fn propose(&mut self, wanted: &str) -> Vec<Hunk> {
+        let read = self.buffers.by_uri(URI).unwrap().hash().clone();
+        self.propose_of(read, wanted)
+    }
+
+    /// A further edit, of the text with the pending hunks in it.
+    fn propose_on(&mut self, wanted: &str) -> Vec<Hunk> {
+        let read = self.review.proposals.last().unwrap().proposed().map(|text| text::hash(text)).unwrap();
+        self.propose_of(read, wanted)
+    }
+
+    fn propose_of(&mut self, read: TextHash, wanted: &str) -> Vec<Hunk> {
         let snapshot = self.buffers.by_uri(URI).unwrap();
-        let plan = FilePlan {
-            path: self.path.clone(),
-            read: Some(snapshot.hash().clone()),
-            new_text: Some(wanted.into()),
-            moved_to: None,
-        };
+        let plan =
+            FilePlan { path: self.path.clone(), read: Some(read), new_text: Some(wanted.into()), moved_to: None };
         self.review.propose(&plan, &*snapshot, "src/a.yaml", URI, &ToolCallId::new("call")).unwrap();
         self.hunks()
     }
@@ -68,8 +75,28 @@ impl Editor {
         self.review.base_changed(&self.path.clone(), &*snapshot);
     }
 
+    /// The user accepts hunks, and the editor puts them into the document.
+    fn accept(&mut self, hunks: &[HunkId]) -> Vec<LineEdit> {
+        let proposal = self.review.proposals.last().unwrap();
+        let (proposal_id, revision, hunk_ids) = (proposal.id.clone(), proposal.revision, Some(hunks.to_vec()));
+        let target = DecisionTarget { proposal_id, revision, hunk_ids };
+        let application = self.review.decide(Decision::Accept, &[target], None).unwrap().applications.remove(0);
+        let line = |line: usize| (u32::try_from(line).unwrap(), 0);
+        for edit in application.edits.iter().rev() {
+            self.change(&[(line(edit.start_line), line(edit.end_line), edit.new_text.as_str())]);
+        }
+        self.look();
+        self.review.applied(&application, &ApplyOutcome::Verified);
+        application.edits
+    }
+
     fn states(&self) -> Vec<HunkState> {
         self.hunks().iter().map(|hunk| hunk.state).collect()
+    }
+
+    /// The state of each hunk, and its first line.
+    fn places(&self) -> Vec<(HunkState, u32)> {
+        self.hunks().iter().map(|hunk| (hunk.state, hunk.start_line)).collect()
     }
 }
 
@@ -106,6 +133,57 @@ fn of_two_equal_steps_the_one_with_the_hunk_is_deleted() {
     editor.change(&[((0, 0), (3, 0), "")]);
     editor.look();
     assert_eq!((editor.states(), editor.hunks()[0].start_line), (vec![HunkState::Pending], 1));
+}
+
+/// Four equal lines, of which the first is to be another and the last is to go.
+fn four_equal_lines() -> Editor {
+    let mut editor = Editor::open("- x\n- x\n- x\n- x\nend\n");
+    editor.propose("- new\n- x\n- x\n- x\nend\n");
+    editor.propose_on("- new\n- x\n- x\nend\n");
+    assert_eq!(editor.places(), [(HunkState::Pending, 0), (HunkState::Pending, 3)]);
+    editor
+}
+
+#[test]
+fn a_line_that_is_deleted_takes_its_hunk_along_even_if_another_hunk_would_have_deleted_one_like_it() {
+    let mut editor = four_equal_lines();
+    editor.change(&[((0, 0), (1, 0), "")]);
+    editor.look();
+    // The document is now what the other hunk would have made of it.
+    assert_eq!(editor.places(), [(HunkState::Conflicted, 0), (HunkState::Accepted, 3)]);
+    editor.change(&[((0, 0), (0, 0), "- x\n")]);
+    editor.look();
+    assert_eq!(editor.places(), [(HunkState::Pending, 0), (HunkState::Undone, 3)]);
+}
+
+#[test]
+fn a_line_that_is_deleted_takes_its_hunk_along_even_if_an_accepted_one_had_put_a_line_like_it() {
+    let mut editor = Editor::open("- x\n- x\nend\n");
+    editor.propose("- new\n- x\nend\n");
+    editor.propose_on("- new\n- x\n- x\nend\n");
+    let inserted = editor.hunks().remove(1).hunk_id;
+    editor.accept(&[inserted]);
+    assert_eq!(editor.places(), [(HunkState::Pending, 0), (HunkState::Accepted, 2)]);
+    editor.change(&[((0, 0), (1, 0), "")]);
+    editor.look();
+    assert_eq!(editor.places(), [(HunkState::Conflicted, 0), (HunkState::Undone, 2)]);
+}
+
+#[test]
+fn of_two_hunks_that_delete_equal_lines_only_that_one_is_done_whose_line_the_user_deletes() {
+    for gone in [0, 2] {
+        let mut editor = Editor::open("- x\n- y\n- x\n- y\n- x\n");
+        editor.propose("- y\n- x\n- y\n- x\n");
+        editor.propose_on("- y\n- y\n- x\n");
+        assert_eq!(editor.places(), [(HunkState::Pending, 0), (HunkState::Pending, 2)]);
+        editor.change(&[((gone, 0), (gone + 1, 0), "")]);
+        editor.look();
+        let expected = match gone {
+            0 => [(HunkState::Accepted, 0), (HunkState::Pending, 1)],
+            _ => [(HunkState::Pending, 0), (HunkState::Accepted, 2)],
+        };
+        assert_eq!(editor.places(), expected);
+    }
 }
 
 #[test]
@@ -229,6 +307,18 @@ fn a_file_that_was_made_and_emptied_is_written_anew_though_another_hunk_waits() 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Line(usize);
 
+/// The proposal for a line.
+#[derive(Clone, Copy, Debug)]
+enum Fate {
+    Stays,
+    Changes,
+    Goes,
+}
+
+fn fate() -> impl Strategy<Value = Fate> {
+    prop_oneof![2 => Just(Fate::Stays), 1 => Just(Fate::Changes), 1 => Just(Fate::Goes)]
+}
+
 /// One change: how, where, how many lines.
 #[derive(Clone, Copy, Debug)]
 struct Keys {
@@ -255,25 +345,43 @@ fn keys() -> impl Strategy<Value = Vec<Keys>> {
 }
 
 proptest! {
-    /// A pending hunk is where its own lines are, and in conflict only if somebody touched them.
+    /// A pending hunk is where its own lines are, and in conflict only if somebody touched them, whichever other hunks
+    /// were accepted before.
     #[test]
-    fn a_hunk_goes_where_its_lines_go(kinds in prop::collection::vec(0usize..3, 4..12), changed: u16, keys in keys()) {
-        let base: String = kinds.iter().map(|kind| format!("{}\n", KINDS[*kind])).collect();
-        let wanted: String = kinds.iter().enumerate().map(|(at, kind)| {
-            if changed >> at & 1 == 1 { format!("new {at}\n") } else { format!("{}\n", KINDS[*kind]) }
-        }).collect();
+    fn a_hunk_goes_where_its_lines_go(
+        lines in prop::collection::vec((0usize..3, fate()), 4..12),
+        taken: u8,
+        keys in keys(),
+    ) {
+        let base: String = lines.iter().map(|(kind, _)| format!("{}\n", KINDS[*kind])).collect();
+        let wanted = lines.iter().enumerate().map(|(at, (kind, fate))| match fate {
+            Fate::Stays => format!("{}\n", KINDS[*kind]),
+            Fate::Changes => format!("new {at}\n"),
+            Fate::Goes => String::new(),
+        });
+        let wanted: String = wanted.collect();
         prop_assume!(base != wanted);
         let mut editor = Editor::open(&base);
-        let mut lines: Vec<Line> = (0..kinds.len()).map(Line).collect();
-        let mut next = kinds.len();
+        let mut next = lines.len();
+        let mut lines: Vec<Line> = (0..next).map(Line).collect();
         let place = |hunk: &Hunk| {
             let start = hunk.start_line as usize;
             start..start + hunk.old_text.split_inclusive('\n').count()
         };
+        let hunks = editor.propose(&wanted);
+        let taken = hunks.iter().enumerate().filter(|(at, _)| taken >> (at % 8) & 1 == 1);
+        let taken: Vec<HunkId> = taken.map(|(_, hunk)| hunk.hunk_id.clone()).collect();
+        if !taken.is_empty() {
+            for edit in editor.accept(&taken).iter().rev() {
+                let count = lines::count(&edit.new_text);
+                next += count;
+                lines.splice(edit.start_line..edit.end_line, (next - count..next).map(Line));
+            }
+        }
         let mut own: HashMap<HunkId, Vec<Line>> = editor
-            .propose(&wanted)
+            .hunks()
             .iter()
-            .filter(|hunk| !hunk.old_text.is_empty())
+            .filter(|hunk| hunk.state == HunkState::Pending && !hunk.old_text.is_empty())
             .map(|hunk| (hunk.hunk_id.clone(), lines[place(hunk)].to_vec()))
             .collect();
         let mut touched: HashSet<Line> = HashSet::new();
