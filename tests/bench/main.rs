@@ -1,7 +1,6 @@
-//! The costs of Azimuth: start, memory, a tool round, a streamed token, opening a long session, search beside `rg`,
-//! suggestions beside the model's own time, edits beside `git`, outlines beside `ctags`, questions beside a language
-//! server asked directly, and commands beside
-//! `bash -c` and `script`.
+//! The costs of Azimuth: start, memory, a tool round, a streamed token, opening a long session, a request for one,
+//! search beside `rg`, suggestions beside the model's own time, edits beside `git`, outlines beside `ctags`, questions
+//! beside a language server asked directly, and commands beside `bash -c` and `script`.
 //!
 //! `cargo bench -p e2e` builds the binary as it is packaged and measures it as an editor would see it, over standard
 //! input and output, with an instant model on loopback. If `AZIMUTH_BIN` names a binary, such as an older one to
@@ -13,6 +12,7 @@ mod corpus;
 mod edits;
 mod inline;
 mod lang;
+mod requests;
 mod search;
 mod shell;
 mod symbols;
@@ -40,12 +40,12 @@ fn main() {
     // `cargo bench` passes flags of the standard harness; the only argument here is which part to run.
     let wanted: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
     let runs = |name: &str| wanted.is_empty() || wanted.iter().any(|part| part == name);
-    let with_binary = ["start", "rounds", "tokens", "open", "shell", "lang", "inline"].map(runs);
+    let with_binary = ["start", "rounds", "tokens", "open", "requests", "shell", "lang", "inline"].map(runs);
     if with_binary.contains(&true) {
         let binary = std::env::var_os("AZIMUTH_BIN").map_or_else(build, PathBuf::from);
         let size = std::fs::metadata(&binary).expect("the binary").len();
         println!("{:<44} {:>10.1} MB   (aim 60)", "the binary", size as f64 / 1e6);
-        let parts = [start, rounds, tokens, open, shell::run, lang::run, inline::run];
+        let parts = [start, rounds, tokens, open, requests::run, shell::run, lang::run, inline::run];
         parts.iter().zip(with_binary).filter(|(_, wanted)| *wanted).for_each(|(part, _)| part(&binary));
     }
     if runs("search") {

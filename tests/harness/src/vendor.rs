@@ -5,6 +5,8 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{self, Receiver};
+use std::time::Instant as Time;
 
 use serde_json::{Value, json};
 
@@ -47,6 +49,17 @@ impl Vendor {
             let seen = messages.iter().filter(|message| message["role"] == "assistant").count();
             answers.get(seen).or(answers.last()).map(|answer| body(seen, answer))
         })
+    }
+
+    /// Starts one that refuses every request. Gives when each had come in full, and how long it was.
+    pub fn refusing() -> (Self, Receiver<(Time, usize)>) {
+        let (heard, requests) = mpsc::channel();
+        let vendor = Self::answering(move |request| {
+            // Whoever started it may have heard enough.
+            let _ = heard.send((Time::now(), request.len()));
+            None
+        });
+        (vendor, requests)
     }
 
     fn answering(answer: impl Fn(&[u8]) -> Option<String> + Send + Sync + 'static) -> Self {
