@@ -18,11 +18,14 @@ use tokio::process::{Child, ChildStdout, Command};
 use crate::vendors::{project, reads};
 
 /// The vendors that it plays: each one's name, wire, address below its own, and model.
-const VENDORS: [(&str, &str, &str, &str); 4] = [
+const VENDORS: [(&str, &str, &str, &str); 6] = [
     ("chat", "openai-chat", "/v1", "model-chat"),
     ("responses", "openai-responses", "/v1", "gpt-6.1-sol"),
     ("claude", "anthropic", "", "claude-opus-5-5"),
     ("gemini", "gemini", "", "gemini-3.8-flash"),
+    // Google's cloud and Amazon's.
+    ("vertex", "gemini", "/v1/projects/p/locations/global/publishers/google", "gemini-4-argon"),
+    ("bedrock", "converse", "", "us.amazon.nova-2-lite-v1:0"),
 ];
 
 /// The program `aimock.mjs`.
@@ -165,6 +168,8 @@ struct Gateway {
 }
 
 impl Gateway {
+    /// The vendors whose wires it speaks.
+    const SPOKEN: [(&str, &str, &str, &str); 4] = [VENDORS[0], VENDORS[1], VENDORS[2], VENDORS[3]];
     /// Its models, with what stands behind each. It writes Gemini's requests in another spelling than aimock reads.
     const MODELS: [(&str, &str, &str); 2] =
         [("up-chat", "openai/model-chat", "/v1"), ("up-claude", "anthropic/claude-opus-5-5", "")];
@@ -204,7 +209,7 @@ impl Gateway {
     fn configure(&self) -> Setup {
         let setup = Setup::empty();
         let mut lines = "model = \"chat/up-chat\"\nshell_rc = false\n".to_owned();
-        for (name, wire, folder, _) in VENDORS {
+        for (name, wire, folder, _) in Self::SPOKEN {
             let (url, key) = (&self.url, harness::server::KEY);
             lines += &format!("[providers.{name}]\nbase_url = \"{url}{folder}\"\nkey = \"{key}\"\nwire = \"{wire}\"\n");
             lines += &format!("models = {}\n", json!(Self::MODELS.map(|(name, ..)| name)));
@@ -224,7 +229,7 @@ async fn a_gateway_turns_each_wire_into_each_and_a_conversation_goes_through_all
     let (setup, project) = (gateway.configure(), project());
     let client = Client::start(&setup, &project, Profile::panel()).await;
     let session = client.new_session().await;
-    for (name, wire, folder, _) in VENDORS {
+    for (name, wire, folder, _) in Gateway::SPOKEN {
         for (model, ..) in Gateway::MODELS {
             let events = turn(&client, &session, (name, wire, folder, model), "Read both.").await;
             let read = results(&events);
@@ -243,7 +248,7 @@ async fn a_gateway_turns_each_wire_into_each_and_a_conversation_goes_through_all
         messages.iter().filter_map(|message| message["tool_calls"].as_array().map(Vec::len)).sum::<usize>()
     };
     // From Gemini to Messages, the last pair, the gateway makes a call's id of the tool's name, and so two calls one.
-    let faithful = 2 * (VENDORS.len() * Gateway::MODELS.len() - 1);
+    let faithful = 2 * (Gateway::SPOKEN.len() * Gateway::MODELS.len() - 1);
     let expected: Vec<_> = (0..faithful).map(|request| request.div_ceil(2) * 2).collect();
     let carried: Vec<_> = taken.iter().take(faithful).map(calls).collect();
     assert_eq!(carried, expected, "nothing of what went before is left out");

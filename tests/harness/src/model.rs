@@ -213,16 +213,8 @@ async fn answer(request: Request<Incoming>, shared: Arc<Shared>) -> Result<Respo
     let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
     let bearer = || Some(header("authorization")?.strip_prefix("Bearer ")?.to_owned());
     if path.ends_with("/models") {
-        if shared.state.lock().unwrap().lists_for_its_key && bearer().as_deref() != Some(crate::server::KEY) {
-            let body = json!({ "error": { "message": "Incorrect API key provided" } }).to_string();
-            return Ok(whole(StatusCode::UNAUTHORIZED, &[], body));
-        }
-        let models = match path.as_str() {
-            "/v1beta/models" => json!({ "models": [{ "name": "models/model-1", "inputTokenLimit": 200_000,
-                "outputTokenLimit": 32_768, "supportedGenerationMethods": ["generateContent"], "thinking": true }] }),
-            _ => json!({ "object": "list", "data": [{ "id": "model-1", "object": "model" }] }),
-        };
-        return Ok(whole(StatusCode::OK, &[], models.to_string()));
+        let is_known = bearer().as_deref() == Some(crate::server::KEY);
+        return Ok(listing(&path, is_known || !shared.state.lock().unwrap().lists_for_its_key));
     }
     let Some(wire) = Wire::of(&path) else {
         shared.state.lock().unwrap().wrong.push(format!("there is no path {path}"));
@@ -308,6 +300,20 @@ async fn answer(request: Request<Incoming>, shared: Arc<Shared>) -> Result<Respo
             answer.body(Stream(pieces)).unwrap()
         }
     })
+}
+
+/// The list of models at a path, for those who may see it.
+fn listing(path: &str, may_see: bool) -> Response<Stream> {
+    if !may_see {
+        let body = json!({ "error": { "message": "Incorrect API key provided" } });
+        return whole(StatusCode::UNAUTHORIZED, &[], body.to_string());
+    }
+    let models = match path {
+        "/v1beta/models" => json!({ "models": [{ "name": "models/model-1", "inputTokenLimit": 200_000,
+            "outputTokenLimit": 32_768, "supportedGenerationMethods": ["generateContent"], "thinking": true }] }),
+        _ => json!({ "object": "list", "data": [{ "id": "model-1", "object": "model" }] }),
+    };
+    whole(StatusCode::OK, &[], models.to_string())
 }
 
 /// Writes an answer step by step. It ends early where the client hangs up.

@@ -2,6 +2,7 @@
 
 use net::Url;
 
+use crate::google;
 use crate::remote::{endpoint, without_end};
 use crate::settings::Provider;
 use crate::vendors::{PROJECT, REGION};
@@ -30,10 +31,10 @@ impl Provider {
         let route = vendor.route(model).filter(|route| route.wire == wire)?;
         let (project, location) = (self.project()?, self.location()?);
         let mut url = Url::parse(self.base_url.trim()).ok()?;
-        let above = url.path().trim_end_matches('/').to_owned();
-        if above.split('/').any(|folder| folder == "projects") {
+        if google::project_in(&self.base_url).is_some() {
             return None;
         }
+        let above = url.path().trim_end_matches('/').to_owned();
         let path = route.path.replace(PROJECT, project).replace(REGION, location);
         let version = if has_version(&above) { "" } else { "/v1" };
         url.set_path(&format!("{above}{version}{path}"));

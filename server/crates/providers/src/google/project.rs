@@ -1,5 +1,7 @@
 //! The names of projects in Google Cloud.
 
+use net::Url;
+
 /// The variables that the project is taken from, the first that is set. The second is that of Anthropic's own programs
 /// (npm `@anthropic-ai/vertex-sdk` 1.1).
 const PROJECT: [&str; 2] = ["GOOGLE_CLOUD_PROJECT", "ANTHROPIC_VERTEX_PROJECT_ID"];
@@ -16,6 +18,13 @@ pub(crate) fn project_of(environment: &dyn Fn(&str) -> Option<String>) -> Option
 pub fn is_project(text: &str) -> bool {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | ':');
     (1..=LONGEST).contains(&text.len()) && text.chars().all(is_plain) && text.contains(char::is_alphanumeric)
+}
+
+/// The project at Google that an address names itself, as those of gateways do.
+pub(crate) fn project_in(base_url: &str) -> Option<String> {
+    let url = Url::parse(base_url.trim()).ok()?;
+    let mut folders = url.path_segments()?.skip_while(|folder| *folder != "projects").skip(1);
+    folders.next().filter(|project| !project.is_empty()).map(str::to_owned)
 }
 
 #[cfg(test)]
@@ -37,5 +46,14 @@ mod tests {
         assert_eq!(project_of(&both).as_deref(), Some("p"));
         let wrong = environment(&[("GOOGLE_CLOUD_PROJECT", "../p"), ("ANTHROPIC_VERTEX_PROJECT_ID", "q")]);
         assert_eq!(project_of(&wrong).as_deref(), Some("q"));
+    }
+
+    #[test]
+    fn an_address_may_name_a_project_itself() {
+        let named = "https://gate.example/v1/projects/p-1/locations/eu/publishers/google";
+        assert_eq!(project_in(named).as_deref(), Some("p-1"));
+        for other in ["https://gate.example/v1", "https://gate.example/projects/", "https://projects", "nothing"] {
+            assert_eq!(project_in(other), None, "{other}");
+        }
     }
 }

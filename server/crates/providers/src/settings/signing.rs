@@ -168,7 +168,8 @@ impl Provider {
         self.google.chosen.project.is_some() || self.google.chosen.location.is_some()
     }
 
-    /// Finds its project and its location: the user's choice, else that of its address or of the environment.
+    /// Finds its project and its location: the user's choice, else that of its address or of the environment. A project
+    /// that the address names is where requests go, whatever else was chosen.
     fn settle_google(
         &mut self,
         vendor: Option<&Vendor>,
@@ -187,7 +188,7 @@ impl Provider {
             vendor.named_region(environment).or_else(|| vendor.usual_region().map(str::to_owned))
         };
         let location = location.or_else(of_address).or_else(of_environment);
-        self.google.found = Place { project: own.or(project), location };
+        self.google.found = Place { project: google::project_in(&self.base_url).or(own).or(project), location };
     }
 
     /// The location of its account at Google, if it has one.
