@@ -130,7 +130,7 @@ async fn keys_that_have_ended_and_cannot_be_renewed_are_said_with_what_to_do() {
     let setup = with_profile(&model, "");
     write_config(&setup, &program(&setup, "GONE", "GONE"));
     let error = error_of(&turns(&setup, 1, StopReason::Error).await);
-    for part in ["the AWS credentials of the profile `work` have ended", "`aws sso login --profile work`", "[key]"] {
+    for part in ["the AWS credentials of the profile `work` have expired", "`aws sso login --profile work`", "[key]"] {
         assert!(error.contains(part), "{part}: {error}");
     }
     assert!(!error.contains("GONE"), "what AWS repeats of the key is left out: {error}");
@@ -144,7 +144,8 @@ async fn a_model_that_is_denied_is_said_with_what_to_do_and_not_asked_for_again(
     let model = ModelServer::start([Answer::Refused { status: 403, headers, body: body.into() }]).await;
     model.wants_signatures(account());
     let error = error_of(&turns(&with_keys(&model), 1, StopReason::Error).await);
-    let parts = ["AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY have no right to us.anthropic", "Allow them to invoke"];
+    let parts =
+        ["AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY do not give access to us.anthropic", "Allow them to invoke"];
     assert!(parts.iter().all(|part| error.contains(part)), "{error}");
     assert_eq!(model.asked().len(), 1);
 }

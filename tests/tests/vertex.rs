@@ -283,8 +283,8 @@ async fn a_file_of_credentials_that_is_of_no_use_is_named_with_what_to_do() {
     let mut in_the_open = google.user();
     in_the_open["token_uri"] = json!("http://tokens.example/token");
     for (text, part) in [
-        ("{\"type\":".to_owned(), "no JSON"),
-        (without_key.to_string(), "`private_key` is no RSA key"),
+        ("{\"type\":".to_owned(), "not valid JSON"),
+        (without_key.to_string(), "`private_key` is not an RSA key"),
         (in_the_open.to_string(), "without https"),
         (json!({ "type": "external_account", "audience": "//iam" }).to_string(), "of the kind `external_account`"),
         (json!({ "type": "authorized_user" }).to_string(), "it has no `client_id`"),
@@ -405,7 +405,8 @@ async fn a_repository_chooses_neither_the_account_nor_the_project_nor_the_server
     {
         let output = exec(&setup, &project, &[(variable, value)]).await;
         let said = String::from_utf8_lossy(&output.stderr);
-        let is_named = said.contains("a project or a command may have written") || said.contains("from the root on");
+        let is_named =
+            said.contains("a project or a command may have written") || said.contains("its path is relative");
         assert!(!output.status.success() && is_named, "{variable}: {output:?}");
     }
     assert_eq!(google.asked(), (1, Vec::new()), "the key of the repository signs nothing");

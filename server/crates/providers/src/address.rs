@@ -31,7 +31,7 @@ impl Provider {
         let route = vendor.route(model).filter(|route| route.wire == wire)?;
         let (project, location) = (self.project()?, self.location()?);
         let mut url = Url::parse(self.base_url.trim()).ok()?;
-        if google::project_in(&self.base_url).is_some() {
+        if google::place_in(&self.base_url).is_some() {
             return None;
         }
         let above = url.path().trim_end_matches('/').to_owned();

@@ -35,7 +35,7 @@ use crate::keys;
 use crate::pool::Pools;
 use crate::quota::Quotas;
 use crate::scripted::{Recorder, Scripted};
-use crate::settings::{Settings, key_variable};
+use crate::settings::{Settings, not_set_up};
 use crate::vendors;
 
 /// The models of all providers.
@@ -407,10 +407,7 @@ impl Catalog {
         if let Some(found) = equivalent(&known, &readings).or_else(|| equivalent(&found, &readings)) {
             return found;
         }
-        let no_key = named.filter(|_| !is_set_up).and_then(|vendor| {
-            let source = key_variable(vendor)?;
-            Some(format!("there is no key for {vendor}; set {source}"))
-        });
+        let no_key = named.filter(|_| !is_set_up).and_then(not_set_up);
         if let Some(problem) = no_key.or(problem) {
             return Err(CatalogError::Unlisted { name: keys::left_out(name).into_owned(), problem });
         }

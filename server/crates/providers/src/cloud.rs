@@ -2,6 +2,9 @@
 
 use serde::Deserialize;
 
+/// The command by which users sign in at Google for programs such as this one.
+pub(crate) const SIGN_IN_AT_GOOGLE: &str = "gcloud auth application-default login";
+
 /// A cloud.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -10,14 +13,4 @@ pub(crate) enum Cloud {
     Aws,
     /// Google's, whose requests carry an access token.
     Google,
-}
-
-impl Cloud {
-    /// The name of its credentials.
-    pub(crate) fn credentials(self) -> &'static str {
-        match self {
-            Self::Aws => "AWS's credentials and AWS_REGION",
-            Self::Google => "Google's credentials and GOOGLE_CLOUD_PROJECT",
-        }
-    }
 }

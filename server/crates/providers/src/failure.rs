@@ -269,8 +269,9 @@ impl Whose {
                  [[providers.{provider}.model]]"
             ),
             ModelErrorKind::NoSuchModel if matches!(self.renewed_by, Some((Cloud::Google, _))) => format!(
-                "the model {model} is not served by {provider} in this project and location{said}. Enable it in the Model \
-                 Garden of the project, set google_location to another, or choose another model with /model"
+                "the model {model} is not served by {provider} in this project and location{said}. Set google_location to \
+                 another location, or choose another model with /model; a Claude model also has to be enabled in the \
+                 project's Model Garden"
             ),
             ModelErrorKind::NoSuchModel => {
                 let has_account = self.key.is_some() || self.renewed_by.is_some();

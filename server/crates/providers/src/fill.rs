@@ -28,7 +28,7 @@ use self::chat::ChatFill;
 use self::remote::RemoteFill;
 use crate::catalog::{Catalog, CatalogError};
 use crate::keys;
-use crate::settings::{Provider, Settings, key_variable};
+use crate::settings::{Provider, Settings, not_set_up};
 use crate::vendors::Vendor;
 use crate::wire::Wire;
 
@@ -182,11 +182,8 @@ pub(crate) fn provider_of<'a, 'b>(
             None => Ok(Some((provider, model))),
         };
     }
-    match key_variable(first) {
-        Some(source) => {
-            let name = keys::left_out(name).into_owned();
-            Err(CatalogError::Unlisted { name, problem: format!("there is no key for {first}; set {source}") })
-        }
+    match not_set_up(first) {
+        Some(problem) => Err(CatalogError::Unlisted { name: keys::left_out(name).into_owned(), problem }),
         None => Ok(None),
     }
 }

@@ -21,5 +21,5 @@ mod testing;
 pub(crate) use error::GoogleError;
 pub(crate) use identity::Identity;
 pub use project::is_project;
-pub(crate) use project::{project_in, project_of};
+pub(crate) use project::{place_in, project_of};
 pub(crate) use tokens::{Token, Tokens};

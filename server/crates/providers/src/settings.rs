@@ -455,11 +455,9 @@ impl Provider {
     }
 }
 
-/// The variables of the key of a provider that is known by name, in words.
-pub(crate) fn key_variable(name: &str) -> Option<String> {
-    let vendor = vendors::named(name).filter(|vendor| !vendor.local)?;
-    let or = vendor.signed.map(|cloud| format!(", or {}", cloud.credentials())).unwrap_or_default();
-    Some(format!("{}{or}", vendor.key_source(None)))
+/// The words for a provider that is known by name and is not set up: its key is missing, or its credentials are.
+pub(crate) fn not_set_up(name: &str) -> Option<String> {
+    vendors::named(name).filter(|vendor| !vendor.local).map(Vendor::not_set_up)
 }
 
 /// The setting that a key would come from, for words.

@@ -29,7 +29,14 @@ pub(crate) enum Signer {
     /// Signatures for AWS.
     Aws(Arc<aws::Signer>),
     /// Access tokens for Google.
-    Google(Arc<google::Tokens>),
+    Google {
+        /// The tokens.
+        tokens: Arc<google::Tokens>,
+        /// The project that the user chose for these requests.
+        project: Option<String>,
+        /// The command that renews the credentials, for words; empty if none does.
+        renewed_by: &'static str,
+    },
 }
 
 /// The headers that were made for a request.
@@ -66,7 +73,7 @@ impl Signer {
     pub(crate) fn cloud(&self) -> Cloud {
         match self {
             Self::Aws(_) => Cloud::Aws,
-            Self::Google(_) => Cloud::Google,
+            Self::Google { .. } => Cloud::Google,
         }
     }
 
@@ -81,10 +88,13 @@ impl Signer {
                 .await
                 .map(Signed::Aws)
                 .map_err(|problem| error(ModelErrorKind::Unauthorized, format!("{provider}: {problem}"))),
-            Self::Google(_) if request.url.scheme() != "https" && !is_loopback(request.url) => {
+            Self::Google { .. } if request.url.scheme() != "https" && !is_loopback(request.url) => {
                 Err(GoogleError::Open.told(provider))
             }
-            Self::Google(tokens) => tokens.token().await.map(Signed::Google).map_err(|problem| problem.told(provider)),
+            Self::Google { tokens, project, .. } => {
+                let token = tokens.token().await.map_err(|problem| problem.told(provider))?;
+                Ok(Signed::Google(token.counted_for(project.as_deref())))
+            }
         }
     }
 
@@ -93,8 +103,8 @@ impl Signer {
     pub(crate) async fn is_worth_another_try(&self, signed: &Signed, status: u16, headers: &HeaderMap) -> bool {
         match (self, signed) {
             (Self::Aws(signer), Signed::Aws(signed)) => signer.is_worth_another_try(signed, status, headers).await,
-            (Self::Google(tokens), Signed::Google(token)) => tokens.is_worth_another_try(token, status).await,
-            (Self::Aws(_), Signed::Google(_)) | (Self::Google(_), Signed::Aws(_)) => false,
+            (Self::Google { tokens, .. }, Signed::Google(token)) => tokens.is_worth_another_try(token, status).await,
+            (Self::Aws(_), Signed::Google(_)) | (Self::Google { .. }, Signed::Aws(_)) => false,
         }
     }
 
@@ -102,7 +112,7 @@ impl Signer {
     pub(crate) fn is_at_hand(&self) -> bool {
         match self {
             Self::Aws(signer) => signer.is_at_hand(),
-            Self::Google(tokens) => tokens.at_hand().is_some(),
+            Self::Google { tokens, .. } => tokens.at_hand().is_some(),
         }
     }
 }

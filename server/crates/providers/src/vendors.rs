@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use net::Url;
 use serde::{Deserialize, Deserializer, de};
 
-use crate::cloud::Cloud;
+use crate::cloud::{Cloud, SIGN_IN_AT_GOOGLE};
 use crate::compat::{Compat, KeyHeader};
 use crate::wire::Wire;
 
@@ -108,16 +108,25 @@ impl Vendor {
     /// Its address, in the region that the environment names.
     pub(crate) fn address(&self, lookup: impl Fn(&str) -> Option<String>) -> String {
         let Some(region) = &self.region else { return self.base_url.clone() };
-        let named = self.named_region(lookup).unwrap_or_else(|| region.usual.clone());
+        let named = self.named_region(lookup).ok().flatten().unwrap_or_else(|| region.usual.clone());
         region.addresses.get(&named).cloned().unwrap_or_else(|| self.base_url.replace(REGION, &named))
     }
 
-    /// The region that the environment names.
-    pub(crate) fn named_region(&self, lookup: impl Fn(&str) -> Option<String>) -> Option<String> {
-        let variables = self.region.iter().flat_map(|region| &region.variables);
-        // It becomes a part of a host's name, and nothing else.
-        let is_plain = |region: &String| !region.is_empty() && region.chars().all(is_of_region);
-        variables.filter_map(|name| lookup(name)).next().map(|region| region.trim().to_owned()).filter(is_plain)
+    /// The region that the environment names: that of the first variable that is set.
+    ///
+    /// # Errors
+    /// Its value is no region; gives its name.
+    pub(crate) fn named_region(&self, lookup: impl Fn(&str) -> Option<String>) -> Result<Option<String>, &str> {
+        let mut variables = self.region.iter().flat_map(|region| &region.variables);
+        let named = variables.find_map(|name| {
+            let region = lookup(name)?.trim().to_ascii_lowercase();
+            (!region.is_empty()).then_some((name, region))
+        });
+        match named {
+            // It becomes a part of a host's name, and nothing else.
+            Some((name, region)) if !region.chars().all(is_of_region) => Err(name),
+            named => Ok(named.map(|(_, region)| region)),
+        }
     }
 
     /// The region without a name.
@@ -208,18 +217,28 @@ impl Vendor {
         others.into_iter().flatten()
     }
 
+    /// The words for a request to it if it is not set up.
+    pub(crate) fn not_set_up(&self) -> String {
+        match self.signed {
+            Some(Cloud::Aws) => {
+                let source = self.key_source(None);
+                format!("there is no key for {}; set {source}, or AWS's credentials and AWS_REGION", self.name)
+            }
+            Some(Cloud::Google) => format!(
+                "no credentials or no project: run `{SIGN_IN_AT_GOOGLE}` and set GOOGLE_CLOUD_PROJECT, or set \
+                 providers.{}.key_env",
+                self.name
+            ),
+            None => format!("there is no key for {}; set {}", self.name, self.key_source(None)),
+        }
+    }
+
     /// Where its key comes from, in words: the variable that holds it, or those that may.
     pub(crate) fn key_source(&self, variable: Option<&str>) -> String {
         match &self.page {
             Some(page) => {
                 let variables = variable.map_or_else(|| self.keys.join(" or "), str::to_owned);
                 format!("{variables} (a key is made at {page})")
-            }
-            None if self.signed == Some(Cloud::Google) => {
-                format!(
-                    "Google's credentials by `gcloud auth application-default login`, or providers.{}.key_env",
-                    self.name
-                )
             }
             None if self.sign_in => format!("an account by `azimuth auth login {}`", self.name),
             None => format!("the setting providers.{}.key_env", self.name),
@@ -257,8 +276,11 @@ pub(crate) fn of_address(base_url: &str) -> Compat {
     let url = Url::parse(base_url.trim()).ok();
     let address = url.as_ref().and_then(Url::host_str).unwrap_or_default();
     let is_at = |home: &str| {
-        // Google's regions stand before the host with a hyphen: `us-central1-aiplatform.googleapis.com`.
-        address.strip_suffix(home).is_some_and(|rest| rest.is_empty() || rest.ends_with(['.', '-']))
+        // Google's regions stand before this host with a hyphen: `us-central1-aiplatform.googleapis.com`.
+        let is_hyphened = home == "aiplatform.googleapis.com";
+        address
+            .strip_suffix(home)
+            .is_some_and(|rest| rest.is_empty() || rest.ends_with('.') || is_hyphened && rest.ends_with('-'))
     };
     let host = file().host.iter().filter(|host| is_at(&host.home)).max_by_key(|host| host.home.len());
     host.map(|host| {

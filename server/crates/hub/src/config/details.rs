@@ -23,6 +23,16 @@ const VARIABLE: &str = "env:";
 /// The beginning of a text in `keys` that names an account.
 const ACCOUNT: &str = "account:";
 
+/// The settings that say where at Google requests go, each with its check and with what it must be.
+const AT_GOOGLE: &[(&str, fn(&str) -> bool, &str)] = &[
+    (
+        "google_project",
+        providers::is_google_project,
+        "it must be the id of a Google Cloud project, such as \"my-project-1\"",
+    ),
+    ("google_location", is_region, "it must be a Google Cloud location, such as \"europe-west1\""),
+];
+
 /// The keys that commands printed: one set for the process, so that a command runs once.
 pub(super) static KEY_COMMANDS: LazyLock<KeyCommands> = LazyLock::new(|| KeyCommands::new(Starter));
 
@@ -103,8 +113,7 @@ pub(super) fn read(name: &str, said: &Value) -> (Said, Found) {
         fields.insert("wire".to_owned(), wire.name().into());
     }
     let is_misspelt = |name: &String| named(TABLE, "", name).is_none();
-    let says_address =
-        |fields: &Map<String, Value>| ["base_url", "baseUrl"].iter().any(|name| fields.contains_key(*name));
+    let says = |name: &str| fields.contains_key(name) || fields.contains_key(&in_camel_case(name));
     // A name that is none may have been to say where the server is.
     let mut is_lost = fields.keys().any(is_misspelt);
     let mut right = checked(TABLE, "", &fields, &way, &mut found);
@@ -113,7 +122,17 @@ pub(super) fn read(name: &str, said: &Value) -> (Said, Found) {
         found.fault(way.field("base_url"), format!("{problem}; until it is corrected, nothing is sent to {name}"));
         right.remove("base_url");
     }
-    is_lost |= says_address(&fields) && !right.contains_key("base_url");
+    let provider = name;
+    for (name, is_right, problem) in AT_GOOGLE {
+        if right.get(*name).and_then(Value::as_str).is_some_and(|text| !is_right(text.trim())) {
+            let until = format!("until it is corrected, nothing is sent to {provider}");
+            found.fault(way.field(name), format!("{problem}; remove it if you have none; {until}"));
+            right.remove(*name);
+        }
+    }
+    // In place of what was meant, another account would pay, or another country would serve.
+    let places = AT_GOOGLE.iter().map(|(name, ..)| *name);
+    is_lost |= ["base_url"].into_iter().chain(places).any(|name| says(name) && !right.contains_key(name));
     (Said { fields: right, is_lost }, found)
 }
 
@@ -142,7 +161,7 @@ pub(super) fn take(
         if version.starts_with(|c: char| c.is_ascii_digit()) {
             provider.set_api_version(Some(version.to_owned()));
         } else {
-            let problem = "it must be a version's date, such as \"2024-10-21\"; without one, remove it";
+            let problem = "it must be a version's date, such as \"2024-10-21\"; remove it if you have none";
             found.fault(way.field("api_version"), problem);
         }
     }
@@ -171,24 +190,19 @@ pub(super) fn take(
 
 /// Takes in what is said of a provider's accounts at clouds.
 fn clouds(provider: &mut Provider, said: &Said, has_key: bool, way: &Way, found: &mut Found) {
-    let is_region = |text: &str| text.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
-    let is_location = |text: &str| !text.is_empty() && is_region(text);
-    let mut checked = |name: &str, is_right: &dyn Fn(&str) -> bool, problem: &str| {
-        let text = said.text(name).map(str::trim)?;
-        if is_right(text) {
-            return Some(text.to_owned());
-        }
-        found.fault(way.field(name), format!("{problem}; without one, remove it"));
-        None
-    };
-    let region = checked("aws_region", &is_region, "it must be a region of AWS, such as \"eu-central-1\"");
-    let project = "it must be the id of a project at Google Cloud, such as \"my-project-1\"";
-    let project = checked("google_project", &providers::is_google_project, project);
-    let location = "it must be a location at Google Cloud, such as \"europe-west1\"";
-    let location = checked("google_location", &is_location, location);
-    let profile = said.text("aws_profile").map(|profile| profile.trim().to_owned());
-    provider.set_aws(profile.filter(|_| !has_key), region);
-    provider.set_google(project, location);
+    let text = |name: &str| said.text(name).map(|text| text.trim().to_owned());
+    let region = text("aws_region");
+    if region.as_deref().is_some_and(|region| !is_region(region)) {
+        let problem = "it must be an AWS region, such as \"eu-central-1\"; remove it if you have none";
+        found.fault(way.field("aws_region"), problem);
+    }
+    provider.set_aws(text("aws_profile").filter(|_| !has_key), region.filter(|region| is_region(region)));
+    provider.set_google(text("google_project"), text("google_location"));
+}
+
+/// True if a text may be a region, which becomes a part of addresses.
+fn is_region(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
 }
 
 /// The way to a provider.

@@ -250,7 +250,8 @@ fn entry(provider: &Provider, id: &str, listed: Option<&Listed>) -> Entry {
             account: None,
             model: own
                 .and_then(|own| own.wire_id.as_deref())
-                .or(known.filter(|model| model.id == plain_id).map(Model::wire_id))
+                // The dated ids of the data file are those of Anthropic's own server.
+                .or(known.filter(|model| model.id == plain_id && wire != Wire::AnthropicVertex).map(Model::wire_id))
                 .unwrap_or(plain_id)
                 .to_owned(),
             thinking,

@@ -41,6 +41,18 @@ async fn a_model_goes_by_its_id_its_name_its_dated_id_and_its_alias() {
     assert_eq!(id(&catalog, "gpt-5.1").await, "openai/gpt-5.1");
 }
 
+#[test]
+fn a_gateway_in_the_format_of_vertex_ai_gets_no_id_of_anthropics_own_server() {
+    let mut settings = settings(&[]);
+    let address = "https://gateway.example/v1/projects/p/locations/eu/publishers/anthropic";
+    settings.set_provider("team", Some(address.into()), None, Some("anthropic-vertex"), vec![]).unwrap();
+    let provider = settings.provider_mut("team").unwrap();
+    let entries = entry::known(provider).unwrap();
+    let haiku = entries.iter().find(|entry| entry.info.id == "team/claude-haiku-4-5").unwrap();
+    // It is also called by the id that is sent.
+    assert!(!haiku.is_called("claude-haiku-4-5-20251001"), "Vertex AI has no such model");
+}
+
 #[tokio::test]
 async fn a_name_may_end_with_a_level_that_the_model_has() {
     let mut settings = settings(&[("ANTHROPIC_API_KEY", "k")]);

@@ -20,16 +20,42 @@ impl Whose {
         let Self { provider, model, key_source, .. } = self;
         let about = format!("{} {}", words.code, words.message);
         let says = |wanted: &[&str]| wanted.iter().any(|wanted| about.contains(wanted));
-        if says(&["SERVICE_DISABLED", "has not been used in project", "API is disabled"]) {
+        // Google gives this one the reason of a service that is not enabled
+        // (cloud.google.com/docs/authentication/adc-troubleshooting/user-creds).
+        if says(&["requires a quota project"]) {
+            format!(
+                "{provider} does not know the project that requests of {key_source} count for{said}. Set it with \
+                 `gcloud auth application-default set-quota-project PROJECT`, or set google_project in \
+                 [providers.{provider}]"
+            )
+        } else if says(&["USER_PROJECT_DENIED"]) {
+            format!(
+                "the account of {key_source} may not use the project that its requests count for{said}. Give it the \
+                 role Service Usage Consumer (roles/serviceusage.serviceUsageConsumer) there, or set another with \
+                 `gcloud auth application-default set-quota-project PROJECT`"
+            )
+        } else if says(&["BILLING_DISABLED"]) {
+            format!(
+                "billing is not enabled in this project{said}. Link a billing account to it, or set another project"
+            )
+        } else if says(&["CONSUMER_INVALID"]) {
+            format!(
+                "{provider} does not know this project{said}. Check google_project and GOOGLE_CLOUD_PROJECT for a \
+                 wrong or deleted project"
+            )
+        } else if says(&["SERVICE_DISABLED", "has not been used in project", "API is disabled"]) {
             format!(
                 "{provider} is not enabled in this project{said}. Enable it with `gcloud services enable \
                  aiplatform.googleapis.com`, or set another project"
             )
         } else if says(&["PERMISSION_DENIED"]) {
             format!(
-                "{key_source} have no right to {model} of {provider}{said}. Give the account the role Vertex AI User \
-                 (roles/aiplatform.user) in this project, and enable the model in its Model Garden"
+                "{key_source} do not give access to {model} of {provider}{said}. Give the account the role Vertex AI \
+                 User (roles/aiplatform.user) in this project; a Claude model also has to be enabled in the project's \
+                 Model Garden"
             )
+        } else if command.is_empty() {
+            format!("{provider} does not accept {key_source}{said}. Check the service account and its key")
         } else {
             format!("{provider} does not accept {key_source}{said}. Sign in again with `{command}`")
         }
@@ -49,10 +75,10 @@ impl Whose {
         if says(&["signature expired", "signature not yet current"]) {
             format!("{provider} refuses the time of the request{said}. Set the clock of this machine")
         } else if says(&["expired"]) {
-            format!("{provider} says that {key_source} have ended{said}. {renew}")
+            format!("{provider} says that {key_source} have expired{said}. {renew}")
         } else if says(&["not authorized", "access to the model", "accessdenied"]) {
             format!(
-                "{key_source} have no right to {model} of {provider}{said}. Allow them to invoke Bedrock's models in \
+                "{key_source} do not give access to {model} of {provider}{said}. Allow them to invoke Bedrock's models in \
                  their policy, and see in Bedrock's console that the account has access to this model in this region"
             )
         } else {

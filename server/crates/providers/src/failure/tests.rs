@@ -61,7 +61,7 @@ fn a_refusal_of_a_signature_says_what_to_do_about_the_clock_and_about_credential
     }
     let ended = "The security token included in the request is expired";
     let of_profile = said("aws sso login", ended);
-    assert!(of_profile.contains("have ended") && of_profile.contains("`aws sso login`"), "{of_profile}");
+    assert!(of_profile.contains("have expired") && of_profile.contains("`aws sso login`"), "{of_profile}");
     for message in [ended, "The security token included in the request is invalid."] {
         let of_variables = said("", message);
         assert!(of_variables.to_lowercase().contains("set new ones") && !of_variables.contains('`'), "{of_variables}");
@@ -70,11 +70,12 @@ fn a_refusal_of_a_signature_says_what_to_do_about_the_clock_and_about_credential
 
 #[test]
 fn a_refusal_of_googles_credentials_says_what_to_do() {
-    let said = |status: u16, body: &str| {
-        let renewed_by = Some((Cloud::Google, "gcloud auth application-default login".to_owned()));
+    let said_to = |renewed_by: &str, status: u16, body: &str| {
+        let renewed_by = Some((Cloud::Google, renewed_by.to_owned()));
         let whose = Whose { key_source: "the Google credentials in /f".into(), renewed_by, ..whose() };
         whose.status(status, &HeaderMap::new(), body.as_bytes()).message
     };
+    let said = |status: u16, body: &str| said_to("gcloud auth application-default login", status, body);
     let of_google = |code: u16, status: &str, message: &str, reason: &str| {
         let details = json!([{ "@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": reason }]);
         json!([{ "error": { "code": code, "message": message, "status": status, "details": details } }]).to_string()
@@ -82,15 +83,37 @@ fn a_refusal_of_googles_credentials_says_what_to_do() {
     let ended =
         of_google(401, "UNAUTHENTICATED", "Request had invalid authentication credentials.", "ACCESS_TOKEN_EXPIRED");
     assert!(said(401, &ended).contains("Sign in again with `gcloud auth application-default login`"));
+    let of_robot = said_to("", 401, &ended);
+    assert!(of_robot.ends_with("Check the service account and its key") && !of_robot.contains('`'), "{of_robot}");
     let disabled = of_google(403, "PERMISSION_DENIED", "Agent Platform API is off", "SERVICE_DISABLED");
     assert!(said(403, &disabled).contains("`gcloud services enable aiplatform.googleapis.com`"));
+    for (message, reason, part) in [
+        (
+            "Your application is authenticating by using local Application Default Credentials. The \
+             aiplatform.googleapis.com API requires a quota project, which is not set by default.",
+            "SERVICE_DISABLED",
+            "`gcloud auth application-default set-quota-project",
+        ),
+        (
+            "Caller does not have required permission to use project p.",
+            "USER_PROJECT_DENIED",
+            "roles/serviceusage.serviceUsageConsumer",
+        ),
+        ("This API method requires billing to be enabled.", "BILLING_DISABLED", "Link a billing account"),
+        ("Permission denied on resource project p.", "CONSUMER_INVALID", "Check google_project"),
+    ] {
+        let said = said(403, &of_google(403, "PERMISSION_DENIED", message, reason));
+        assert!(said.contains(part) && said.contains(message), "{reason}: {said}");
+        assert!(!said.contains("services enable") && !said.contains("aiplatform.user"), "{reason}: {said}");
+    }
     let denied = of_google(
         403,
         "PERMISSION_DENIED",
         "Permission 'aiplatform.endpoints.predict' denied",
         "IAM_PERMISSION_DENIED",
     );
-    assert!(said(403, &denied).contains("roles/aiplatform.user") && said(403, &denied).contains("/f have no right to"));
+    let denied = said(403, &denied);
+    assert!(denied.contains("roles/aiplatform.user") && denied.contains("/f do not give access to"), "{denied}");
     let unknown = of_google(404, "NOT_FOUND", "Publisher Model `projects/p/models/m` was not found", "");
     assert!(said(404, &unknown).contains("google_location"), "{}", said(404, &unknown));
 }

@@ -47,14 +47,14 @@ fn key(pem: &str) -> Result<RsaKeyPair, String> {
     let between = |label: &str| {
         let (_, rest) = pem.split_once(&format!("-----BEGIN {label}-----"))?;
         let text: String = rest.split_once("-----END")?.0.split_whitespace().collect();
-        Some(STANDARD.decode(text).map_err(|_| "its `private_key` is no base64".to_owned()))
+        Some(STANDARD.decode(text).map_err(|_| "its `private_key` is not base64".to_owned()))
     };
     let key = match (between("PRIVATE KEY"), between("RSA PRIVATE KEY")) {
         (Some(der), _) => RsaKeyPair::from_pkcs8(&der?),
         (None, Some(der)) => RsaKeyPair::from_der(&der?),
-        (None, None) => return Err("its `private_key` is no key in PEM".to_owned()),
+        (None, None) => return Err("its `private_key` is not a key in PEM".to_owned()),
     };
-    key.map_err(|rejected| format!("its `private_key` is no RSA key that can be used ({rejected})"))
+    key.map_err(|rejected| format!("its `private_key` is not an RSA key that can be used ({rejected})"))
 }
 
 #[cfg(test)]
@@ -120,11 +120,11 @@ mod tests {
         let half = pem().chars().filter(|c| *c != 'A').collect::<String>();
         let wrong = "-----BEGIN PRIVATE KEY-----\naHVudGVyMg==\n-----END PRIVATE KEY-----";
         let cases = [
-            ("hunter2", "no key in PEM"),
-            (wrong, "no RSA key"),
+            ("hunter2", "not a key in PEM"),
+            (wrong, "not an RSA key"),
             (half.as_str(), "`private_key`"),
-            ("-----BEGIN PRIVATE KEY-----\nhunter2!\n-----END PRIVATE KEY-----", "no base64"),
-            ("-----BEGIN PRIVATE KEY-----\naHVudGVyMg==", "no key in PEM"),
+            ("-----BEGIN PRIVATE KEY-----\nhunter2!\n-----END PRIVATE KEY-----", "not base64"),
+            ("-----BEGIN PRIVATE KEY-----\naHVudGVyMg==", "not a key in PEM"),
         ];
         for (text, named) in cases {
             let problem = key(text).unwrap_err();

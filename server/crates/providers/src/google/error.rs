@@ -2,18 +2,16 @@
 
 use ports::model::{ModelError, ModelErrorKind};
 
+use crate::cloud::SIGN_IN_AT_GOOGLE;
 use crate::failure::error;
-
-/// The command by which users sign in for programs such as this one.
-pub(super) const SIGN_IN: &str = "gcloud auth application-default login";
 
 /// There is no access token for Google Cloud, or it cannot be sent.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum GoogleError {
     /// There are no credentials anywhere.
     #[error(
-        "no Google credentials were found. Run `{SIGN_IN}`, or set GOOGLE_APPLICATION_CREDENTIALS to the key file of a \
-         service account. It was looked for:{}", list(.looked)
+        "no Google credentials were found. Run `{SIGN_IN_AT_GOOGLE}`, or set GOOGLE_APPLICATION_CREDENTIALS to the key \
+         file of a service account. Azimuth looked here:{}", list(.looked)
     )]
     Nowhere {
         /// All that was looked for, with what was found.
@@ -31,8 +29,8 @@ pub(crate) enum GoogleError {
     },
     /// A file has credentials of a kind for which there is no code.
     #[error(
-        "{file} has Google credentials of the kind `{kind}`, which Azimuth cannot use. Run `{SIGN_IN}`, set \
-         GOOGLE_APPLICATION_CREDENTIALS to the key file of a service account, or set key_command of the provider to \
+        "{file} has Google credentials of the kind `{kind}`, which Azimuth cannot use. Run `{SIGN_IN_AT_GOOGLE}`, \
+         set GOOGLE_APPLICATION_CREDENTIALS to the key file of a service account, or set key_command of the provider to \
          `[\"gcloud\", \"auth\", \"print-access-token\"]`"
     )]
     Kind {
@@ -53,7 +51,7 @@ pub(crate) enum GoogleError {
         variable: &'static str,
     },
     /// The server of tokens does not take the credentials.
-    #[error("{host} gives no access token for the Google credentials in {file}: {said}. {advice}")]
+    #[error("{host} issued no access token for the Google credentials in {file}: {said}. {advice}")]
     Refused {
         /// The server.
         host: String,
@@ -65,7 +63,7 @@ pub(crate) enum GoogleError {
         advice: String,
     },
     /// The server of tokens gives no answer.
-    #[error("{host} gives no access token for the Google credentials: {problem}. Check the connection and try again")]
+    #[error("{host} issued no access token for the Google credentials: {problem}. Check the connection and try again")]
     Unreachable {
         /// The server.
         host: String,
@@ -74,8 +72,8 @@ pub(crate) enum GoogleError {
     },
     /// The server of tokens answers with something else.
     #[error(
-        "{host} answered with {problem} instead of an access token for the Google credentials. Check that no proxy answers \
-         in its place"
+        "{host} answered with {problem} instead of an access token for the Google credentials. Check whether a proxy \
+         answered instead"
     )]
     Garbage {
         /// The server.

@@ -7,9 +7,10 @@ use std::path::Path;
 use net::{Url, is_loopback};
 use serde_json::Value;
 
-use super::error::{GoogleError, SIGN_IN};
+use super::error::GoogleError;
 use super::project::is_project;
 use crate::Secret;
+use crate::cloud::SIGN_IN_AT_GOOGLE;
 use crate::own_file;
 
 /// The server of tokens, if a file names no other.
@@ -81,7 +82,8 @@ pub(super) fn read(path: &Path) -> Result<Option<Kept>, GoogleError> {
         Ok(text) => parse(&text).map(Some).map_err(|fault| match fault {
             Fault::Kind(kind) => GoogleError::Kind { file: file(), kind },
             Fault::Damaged(problem) => {
-                let advice = format!("Make it anew with `{SIGN_IN}`, or load the key of the service account again");
+                let advice =
+                    format!("Create it again with `{SIGN_IN_AT_GOOGLE}`, or download the service account's key again");
                 GoogleError::File { file: file(), problem, advice }
             }
         }),
@@ -89,7 +91,7 @@ pub(super) fn read(path: &Path) -> Result<Option<Kept>, GoogleError> {
         Err(error) => Err(GoogleError::File {
             file: file(),
             problem: format!("the file cannot be read: {error}"),
-            advice: "Make it readable for you".to_owned(),
+            advice: "Give yourself permission to read it".to_owned(),
         }),
     }
 }
@@ -105,9 +107,9 @@ enum Fault {
 
 fn parse(text: &str) -> Result<Kept, Fault> {
     let json: Value = serde_json::from_str(text)
-        .map_err(|error| Fault::Damaged(format!("line {} is no JSON", error.line().max(1))))?;
+        .map_err(|error| Fault::Damaged(format!("line {} is not valid JSON", error.line().max(1))))?;
     if !json.is_object() {
-        return Err(Fault::Damaged("it is no JSON object".to_owned()));
+        return Err(Fault::Damaged("it is not a JSON object".to_owned()));
     }
     if text_of(&json, "universe_domain").is_some_and(|universe| universe != UNIVERSE) {
         return Err(Fault::Damaged(format!("its `universe_domain` is not {UNIVERSE}, the only one that is known")));
@@ -160,19 +162,19 @@ fn who(json: &Value, may_act: bool) -> Result<Who, Fault> {
 fn project(json: &Value, name: &str) -> Result<Option<String>, Fault> {
     match text_of(json, name) {
         Some(project) if is_project(project) => Ok(Some(project.to_owned())),
-        Some(_) => Err(Fault::Damaged(format!("its `{name}` is no name of a project"))),
+        Some(_) => Err(Fault::Damaged(format!("its `{name}` is not a project id"))),
         None => Ok(None),
     }
 }
 
 /// The address of a server that is given secrets.
 fn safe(text: &str) -> Result<Url, &'static str> {
-    let url = Url::parse(text).map_err(|_| "is no URL")?;
+    let url = Url::parse(text).map_err(|_| "is not a URL")?;
     match url.scheme() {
         "https" => Ok(url),
         "http" if is_loopback(&url) => Ok(url),
         "http" => Err("is an address on another machine without https, so nothing secret is sent there"),
-        _ => Err("is no URL that begins with https://"),
+        _ => Err("is not a URL that begins with https://"),
     }
 }
 
@@ -227,18 +229,18 @@ mod tests {
             (with(robot.clone(), "client_email", json!(7)), "`client_email`"),
             (with(robot.clone(), "token_uri", json!("http://tokens.example/token")), "without https"),
             (with(robot.clone(), "token_uri", json!("ftp://tokens.example")), "https://"),
-            (with(robot.clone(), "token_uri", json!("tokens")), "is no URL"),
-            (with(robot.clone(), "project_id", json!("../../evil")), "`project_id` is no name of a project"),
+            (with(robot.clone(), "token_uri", json!("tokens")), "is not a URL"),
+            (with(robot.clone(), "project_id", json!("../../evil")), "`project_id` is not a project id"),
             (with(robot, "universe_domain", json!("other.example")), "`universe_domain`"),
             (with(ada.clone(), "refresh_token", Value::Null), "`refresh_token`"),
             (with(ada.clone(), "client_secret", Value::Null), "`client_secret`"),
             (with(ada, "type", Value::Null), "`type`"),
             (json!({ "type": "impersonated_service_account" }), "`service_account_impersonation_url`"),
-            (json!([1]), "no JSON object"),
+            (json!([1]), "not a JSON object"),
         ] {
             assert!(damage(&json).contains(named), "{named}: {}", damage(&json));
         }
-        assert_eq!(parse("{\n \"type\": hunter2"), Err(Fault::Damaged("line 2 is no JSON".to_owned())));
+        assert_eq!(parse("{\n \"type\": hunter2"), Err(Fault::Damaged("line 2 is not valid JSON".to_owned())));
         let twice = json!({ "type": "impersonated_service_account",
             "service_account_impersonation_url": "https://x.example",
             "source_credentials": { "type": "impersonated_service_account" } });

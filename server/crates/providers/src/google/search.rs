@@ -3,17 +3,18 @@
 //! `gcloud` keeps, the service of a machine.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use net::{Clients, Url};
 
-use super::error::{GoogleError, SIGN_IN};
+use super::error::GoogleError;
 use super::file::{self, Kept};
 use super::metadata;
 use crate::aws::RunProgram;
 use crate::clock::Clock;
+use crate::cloud::SIGN_IN_AT_GOOGLE;
 use crate::keys::left_out;
 
 /// The variable that names a file of credentials.
@@ -77,7 +78,7 @@ impl Surroundings {
             let kept = file::read(&file)?.ok_or_else(|| GoogleError::File {
                 file: file.display().to_string(),
                 problem: "there is no such file".to_owned(),
-                advice: format!("Set {FILE} to another, or unset it and run `{SIGN_IN}`"),
+                advice: format!("Set {FILE} to another, or unset it and run `{SIGN_IN_AT_GOOGLE}`"),
             })?;
             return Ok(Found::File { file, kept });
         }
@@ -88,7 +89,7 @@ impl Surroundings {
             }
         }
         if self.variable("NO_GCE_CHECK").is_some_and(|value| value.eq_ignore_ascii_case("true")) {
-            looked.push("the service of a machine at Google: NO_GCE_CHECK is set".to_owned());
+            looked.push("Google's metadata server: not asked, since NO_GCE_CHECK is set".to_owned());
             return Err(GoogleError::Nowhere { looked });
         }
         match metadata::base(self.variable("GCE_METADATA_HOST").unwrap_or(metadata::USUAL)) {
@@ -118,9 +119,8 @@ impl Surroundings {
         if path.is_relative() {
             return Err(GoogleError::File {
                 file: left_out(text).into_owned(),
-                problem: "the file is not named from the root on, so that it would be another one in each folder"
-                    .into(),
-                advice: format!("Set {variable} to its whole path"),
+                problem: "its path is relative, so it would be a different file in each folder".to_owned(),
+                advice: format!("Set {variable} to an absolute path"),
             });
         }
         if !self.is_usual(&path) && !self.run.is_users_own(&path) {
@@ -132,6 +132,8 @@ impl Surroundings {
     /// True for the folder in which `gcloud` keeps its files, and what is directly in it.
     fn is_usual(&self, path: &Path) -> bool {
         let Some(usual) = self.home.as_ref().map(|home| home.join(BELOW_HOME)) else { return false };
-        path == usual || path.parent() == Some(usual.as_path())
+        // Through a folder above, it would be elsewhere.
+        let goes_up = path.components().any(|part| part == Component::ParentDir);
+        !goes_up && (path == usual || path.parent() == Some(usual.as_path()))
     }
 }

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
 use net::Url;
@@ -11,12 +12,13 @@ use tokio::sync::Mutex;
 
 use super::assertion::assertion;
 use super::endpoint::{self, Given, NotGiven};
-use super::error::{GoogleError, SIGN_IN};
+use super::error::GoogleError;
 use super::file::{Impersonated, ServiceAccount, User, Who};
 use super::metadata;
 use super::project::is_project;
 use super::search::{Found, Surroundings};
 use crate::Secret;
+use crate::cloud::SIGN_IN_AT_GOOGLE;
 use crate::failure::quote;
 
 /// The time before the end of a token at which another is fetched (google-auth's), so that none ends while a request is
@@ -32,6 +34,8 @@ pub(crate) struct Tokens {
     fetched: Mutex<Option<(Found, Token)>>,
     /// The project of the machine.
     project: Mutex<Option<(Url, String)>>,
+    /// True once the service of the machine has given something, so that it is there.
+    is_at_google: AtomicBool,
 }
 
 /// An access token.
@@ -39,6 +43,8 @@ pub(crate) struct Tokens {
 pub(crate) struct Token {
     value: Secret,
     quota_project: Option<String>,
+    /// True if the project that the user chose is the one that requests are counted for.
+    may_choose: bool,
     ends: SystemTime,
 }
 
@@ -48,12 +54,15 @@ pub(crate) struct AtHand {
     pub(crate) project: Option<String>,
     /// The file, for words.
     pub(crate) source: String,
+    /// True if they are a person's sign-in, which can be renewed by another.
+    pub(crate) is_person: bool,
 }
 
 impl Tokens {
     /// The tokens of an identity in these surroundings. Nothing has been looked for yet.
     pub(super) fn new(around: Surroundings) -> Self {
-        Self { around: Arc::new(around), fetched: Mutex::default(), project: Mutex::default() }
+        let is_at_google = AtomicBool::new(false);
+        Self { around: Arc::new(around), fetched: Mutex::default(), project: Mutex::default(), is_at_google }
     }
 
     /// An access token that counts for some minutes more. Files are read each time, so that new credentials count at
@@ -88,7 +97,7 @@ impl Tokens {
         if status != 401 {
             return false;
         }
-        self.fetched.lock().await.take_if(|(_, kept)| kept == refused);
+        self.fetched.lock().await.take_if(|(_, kept)| kept.value == refused.value);
         self.token().await.is_ok_and(|other| other.value != refused.value)
     }
 
@@ -105,7 +114,8 @@ impl Tokens {
                     return Ok(Some(project.clone()));
                 }
                 let project = metadata::project(&self.around.http, &base).await;
-                let project = project.map_err(|problem| nowhere(&base, &looked, &problem))?;
+                let project = project.map_err(|failure| self.of_machine(failure, &base, &looked))?;
+                self.is_at_google.store(true, Ordering::Relaxed);
                 let project = Some(project).filter(|project| is_project(project));
                 *known = project.clone().map(|project| (base, project));
                 Ok(project)
@@ -116,9 +126,11 @@ impl Tokens {
     /// The credentials in files. Asks nobody. Blocks.
     pub(crate) fn at_hand(&self) -> Option<AtHand> {
         match self.around.find() {
-            Ok(Found::File { file, kept }) => {
-                Some(AtHand { project: kept.project.or(kept.quota_project), source: source_of(&file) })
-            }
+            Ok(Found::File { file, kept }) => Some(AtHand {
+                source: source_of(&file),
+                is_person: matches!(kept.who, Who::User(_)),
+                project: kept.project.or(kept.quota_project),
+            }),
             Ok(Found::Machine { .. }) | Err(_) => None,
         }
     }
@@ -131,16 +143,33 @@ impl Tokens {
 
     async fn fetch(&self, found: &Found) -> Result<Token, GoogleError> {
         let variable = self.around.variable("GOOGLE_CLOUD_QUOTA_PROJECT").filter(|project| is_project(project));
-        let (given, quota_project) = match found {
-            Found::File { file, kept } => (self.given_to(&kept.who, file).await?, kept.quota_project.clone()),
+        let (given, quota_project, is_person) = match found {
+            Found::File { file, kept } => {
+                let given = self.given_to(&kept.who, file).await?;
+                (given, kept.quota_project.clone(), matches!(kept.who, Who::User(_)))
+            }
             Found::Machine { base, looked } => {
                 let given = metadata::token(&self.around.http, base).await;
-                (given.map_err(|problem| nowhere(base, looked, &problem))?, None)
+                let given = given.map_err(|failure| self.of_machine(failure, base, looked))?;
+                self.is_at_google.store(true, Ordering::Relaxed);
+                (given, None, false)
             }
         };
+        let may_choose = is_person && variable.is_none();
         let ends = self.around.clock.now().checked_add(given.lasts).unwrap_or(SystemTime::UNIX_EPOCH);
         let quota_project = variable.map(str::to_owned).or(quota_project);
-        Ok(Token { value: given.token, quota_project, ends })
+        Ok(Token { value: given.token, quota_project, may_choose, ends })
+    }
+
+    /// The failure of the service of a machine. Where none is known to be there, there are no credentials.
+    fn of_machine(&self, failure: metadata::Failure, base: &Url, looked: &[String]) -> GoogleError {
+        let metadata::Failure { problem, may_pass } = failure;
+        let host = host_of(base);
+        if may_pass || self.is_at_google.load(Ordering::Relaxed) {
+            return GoogleError::Unreachable { host, problem };
+        }
+        let last = format!("Google's metadata server ({host}): {problem}");
+        GoogleError::Nowhere { looked: looked.iter().cloned().chain([last]).collect() }
     }
 
     async fn given_to(&self, who: &Who, file: &Path) -> Result<Given, GoogleError> {
@@ -158,7 +187,7 @@ impl Tokens {
             let signed = assertion(account, at).map_err(|problem| GoogleError::File {
                 file: file.display().to_string(),
                 problem,
-                advice: "Load the key of the service account again".to_owned(),
+                advice: "Download the service account's key again".to_owned(),
             })?;
             let Surroundings { http, patience, clock, .. } = &*self.around;
             let refused = match endpoint::by_assertion(http, *patience, &account.token_url, &signed).await {
@@ -176,7 +205,7 @@ impl Tokens {
                 if about.contains("timeframe") || about.contains("short-lived") {
                     "Set the clock of this machine".to_owned()
                 } else {
-                    "Check in Google Cloud that the service account and this key of it are still there, or load a new key"
+                    "Check in Google Cloud that the service account and this key of it still exist, or create a new key"
                         .to_owned()
                 }
             };
@@ -189,7 +218,7 @@ impl Tokens {
         let User { client_id, client_secret, refresh_token, token_url } = user;
         let fields = [client_id.as_str(), client_secret.expose(), refresh_token.expose()];
         let given = endpoint::by_refresh_token(http, *patience, token_url, fields).await;
-        let advice = |_: &str| format!("Sign in again with `{SIGN_IN}`");
+        let advice = |_: &str| format!("Sign in again with `{SIGN_IN_AT_GOOGLE}`");
         given.map_err(|refused| refusal(refused, token_url, file, &[client_secret, refresh_token], advice))
     }
 
@@ -206,9 +235,12 @@ impl Tokens {
         };
         let Surroundings { http, patience, clock, .. } = &*self.around;
         let given = endpoint::by_other(http, *patience, wanted, &by.token, clock.now()).await;
-        let advice = |_: &str| {
-            "Give the account that you are signed in with the role Service Account Token Creator for that service account"
-                .to_owned()
+        let is_denied = matches!(&given, Err(NotGiven::Refused { code, .. }) if code == "PERMISSION_DENIED");
+        let advice = |_: &str| match is_denied {
+            true => "Give the account that you are signed in with the role Service Account Token Creator for that \
+                     service account"
+                .to_owned(),
+            false => "Check the service account that the file names".to_owned(),
         };
         given.map_err(|refused| refusal(refused, &wanted.url, file, &[&by.token], advice))
     }
@@ -227,6 +259,13 @@ impl Token {
         headers
     }
 
+    /// The same for requests in a project that the user chose. A person's requests are counted for it; those of a
+    /// service account, and those that a variable names a project for, are counted as before.
+    pub(crate) fn counted_for(self, chosen: Option<&str>) -> Self {
+        let chosen = chosen.filter(|_| self.may_choose).map(str::to_owned);
+        Self { quota_project: chosen.or(self.quota_project), ..self }
+    }
+
     /// The token itself, which nobody else may see.
     pub(crate) fn secret(&self) -> Secret {
         self.value.clone()
@@ -241,11 +280,6 @@ impl Token {
 /// The name of what tokens come from, for words.
 fn source_of(file: &Path) -> String {
     format!("the Google credentials in {}", file.display())
-}
-
-fn nowhere(base: &Url, looked: &[String], problem: &str) -> GoogleError {
-    let last = format!("the service of a machine at Google ({}): {problem}", host_of(base));
-    GoogleError::Nowhere { looked: looked.iter().cloned().chain([last]).collect() }
 }
 
 fn refusal(

@@ -11,7 +11,7 @@ use ports::model::ModelError;
 
 use super::{Provider, Settings};
 use crate::aws::{self, Unsigned};
-use crate::cloud::Cloud;
+use crate::cloud::{Cloud, SIGN_IN_AT_GOOGLE};
 use crate::google::{self, GoogleError};
 use crate::keys;
 use crate::signers::{Signed, Signer, Signers};
@@ -85,7 +85,8 @@ impl Settings {
         let tokens = signers.of_google(google::Identity::of(environment, home, self.ca_file.clone()));
         let named = google::project_of(environment);
         for vendor in of_cloud(Cloud::Google) {
-            let is_found = || tokens.at_hand().is_some_and(|found| named.is_some() || found.project.is_some());
+            // One with a mistake is listed with it.
+            let is_found = || tokens.at_hand().is_some_and(|found| named != Ok(None) || found.project.is_some());
             self.add_unasked(vendor, is_found);
         }
         let mut at_hand = None;
@@ -95,11 +96,12 @@ impl Settings {
                 continue;
             }
             let found = at_hand.get_or_insert_with(|| tokens.at_hand()).as_ref();
-            provider.settle_google(
-                vendor,
-                environment,
-                named.clone().or(found.and_then(|found| found.project.clone())),
-            );
+            let of_file = || found.and_then(|found| found.project.clone());
+            let project = || named.clone().map(|named| named.or_else(of_file));
+            if let Err(mistake) = provider.settle_google(vendor, environment, project) {
+                provider.leave_out(mistake);
+                continue;
+            }
             if let Some(vendor) = vendor
                 && self.addresses.get(provider.name.as_str()).is_some_and(|(usual, _)| *usual == provider.base_url)
             {
@@ -110,7 +112,9 @@ impl Settings {
             {
                 let usual = || "Google's Application Default Credentials".to_owned();
                 provider.key_source = found.map_or_else(usual, |found| found.source.clone());
-                provider.signer = Some(Signer::Google(Arc::clone(&tokens)));
+                let renewed_by = if found.is_some_and(|found| found.is_person) { SIGN_IN_AT_GOOGLE } else { "" };
+                let project = provider.google.chosen.project.clone();
+                provider.signer = Some(Signer::Google { tokens: Arc::clone(&tokens), project, renewed_by });
             }
             // Without a file, the service of the machine knows its project.
             let may_be_asked = provider.signer.is_some() && found.is_none();
@@ -155,7 +159,8 @@ impl Provider {
     pub fn set_google(&mut self, project: Option<String>, location: Option<String>) {
         let Place { project: old_project, location: old_location } = &mut self.google.chosen;
         *old_project = project.or(old_project.take());
-        *old_location = location.or(old_location.take());
+        // It becomes a part of a path, where Google writes it so.
+        *old_location = location.map(|location| location.to_ascii_lowercase()).or(old_location.take());
     }
 
     /// Forgets the project and the location that were chosen for another server.
@@ -170,25 +175,51 @@ impl Provider {
 
     /// Finds its project and its location: the user's choice, else that of its address or of the environment. A project
     /// that the address names is where requests go, whatever else was chosen.
+    ///
+    /// # Errors
+    /// A variable that would count holds none; says so. No other takes its place: another account would pay, or another
+    /// country would serve.
     fn settle_google(
         &mut self,
         vendor: Option<&Vendor>,
         environment: &dyn Fn(&str) -> Option<String>,
-        project: Option<String>,
-    ) {
+        project: impl FnOnce() -> Result<Option<String>, &'static str>,
+    ) -> Result<(), String> {
+        let wrong = |variable: &str, wanted: &str, setting: &str| {
+            let name = &self.name;
+            format!(
+                "{variable} is not {wanted}, so nothing is sent to {name}: correct it, or set {setting} in \
+                 [providers.{name}]"
+            )
+        };
         let Place { project: own, location } = self.google.chosen.clone();
+        let (in_address, location_in_address) = google::place_in(&self.base_url).unzip();
         let usual = vendor.map(|vendor| vendor.address(environment));
         // An address that the user wrote says its location itself.
         let of_address = || {
             let vendor = vendor.filter(|_| usual.as_deref() != Some(self.base_url.as_str()))?;
             vendor.region_of(&self.base_url)
         };
-        let of_environment = || {
-            let vendor = vendor?;
-            vendor.named_region(environment).or_else(|| vendor.usual_region().map(str::to_owned))
+        let of_environment = || -> Result<Option<String>, String> {
+            let Some(vendor) = vendor else { return Ok(None) };
+            let named = vendor.named_region(environment).map_err(|variable| {
+                wrong(variable, "a Google Cloud location, such as `europe-west1`", "google_location")
+            })?;
+            Ok(named.or_else(|| vendor.usual_region().map(str::to_owned)))
         };
-        let location = location.or_else(of_address).or_else(of_environment);
-        self.google.found = Place { project: google::project_in(&self.base_url).or(own).or(project), location };
+        let location = match location_in_address.or(location).or_else(of_address) {
+            Some(location) => Some(location),
+            None => of_environment()?,
+        };
+        let project = match in_address.or(own) {
+            Some(project) => Some(project),
+            None if !vendor.is_some_and(Vendor::has_projects) => None,
+            None => {
+                project().map_err(|variable| wrong(variable, "the id of a Google Cloud project", "google_project"))?
+            }
+        };
+        self.google.found = Place { project, location };
+        Ok(())
     }
 
     /// The location of its account at Google, if it has one.
@@ -215,7 +246,9 @@ impl Provider {
             return Ok(Cow::Borrowed(self));
         }
         let project = match &self.signer {
-            Some(Signer::Google(tokens)) => tokens.project().await.map_err(|problem| problem.told(&self.name))?,
+            Some(Signer::Google { tokens, .. }) => {
+                tokens.project().await.map_err(|problem| problem.told(&self.name))?
+            }
             Some(Signer::Aws(_)) | None => None,
         };
         let none = || GoogleError::NoProject { provider: self.name.clone() }.told(&self.name);
@@ -239,10 +272,11 @@ impl Provider {
         self.signer.as_ref()
     }
 
-    /// The command that renews its credentials, for words; empty if they are keys of the environment.
+    /// The command that renews its credentials, for words; empty if none does, as with keys of the environment and
+    /// with service accounts.
     pub(super) fn sign_in(&self) -> String {
         match &self.signer {
-            Some(Signer::Google(_)) => "gcloud auth application-default login".to_owned(),
+            Some(Signer::Google { renewed_by, .. }) => (*renewed_by).to_owned(),
             Some(Signer::Aws(signer)) if signer.is_of_variables() => String::new(),
             Some(Signer::Aws(_)) | None => {
                 let profile = self.aws_profile.as_deref();

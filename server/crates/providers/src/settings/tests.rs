@@ -338,6 +338,21 @@ fn vertex_is_offered_with_credentials_and_a_project_and_as_a_default_if_the_user
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "a test writes the key file of a service account")]
+fn only_a_persons_sign_in_is_renewed_by_gcloud() {
+    let sign_in = |home: Option<&std::path::Path>| {
+        let say = |settings: &mut Settings| settings.set_provider("vertex", None, None, None, vec![]).unwrap();
+        provider(&of_google(&[("GOOGLE_CLOUD_PROJECT", "p-1")], home, say), "vertex").sign_in()
+    };
+    let home = signed_in(None);
+    assert_eq!(sign_in(Some(home.path())), "gcloud auth application-default login");
+    let robot = serde_json::json!({ "type": "service_account", "client_email": "robot@p.example", "private_key": "k" });
+    std::fs::write(home.path().join(".config/gcloud/application_default_credentials.json"), robot.to_string()).unwrap();
+    assert_eq!(sign_in(Some(home.path())), "", "its key is not renewed so");
+    assert_eq!(sign_in(None), "", "nor is that of a machine");
+}
+
+#[test]
 fn a_project_that_nobody_can_tell_is_asked_for_before_anything_is_sent() {
     let home = signed_in(None);
     let say = |settings: &mut Settings| settings.set_provider("vertex", None, None, None, vec![]).unwrap();

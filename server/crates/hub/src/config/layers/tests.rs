@@ -786,9 +786,9 @@ const MISTAKES: &[(&str, &str, &str, &str)] = &[
     ("key_command", "[]", "", "a list of a program"),
     ("key_command", "[\"bin/pass\"]", "", "named from the root on"),
     ("keys", "[\"sk-secret\"]", "keys[0]", "a key itself does not belong here"),
-    ("aws_region", "\"evil.example/\"", "", "a region of AWS"),
-    ("google_project", "\"../evil\"", "", "the id of a project"),
-    ("google_location", "\"evil.example/\"", "", "a location at Google Cloud"),
+    ("aws_region", "\"evil.example/\"", "", "an AWS region"),
+    ("google_project", "\"../evil\"", "", "the id of a Google Cloud project"),
+    ("google_location", "\"evil.example/\"", "", "a Google Cloud location"),
     ("api_version", "\"v1\"", "", "a version's date"),
     ("headers.X-Team", "7", "", "it must be a text, or `env:VARIABLE`"),
     ("headers.\"X Team\"", "\"a\"", "headers.X Team", "no name of a header"),
@@ -832,8 +832,8 @@ fn a_mistake_in_any_field_of_a_provider_is_said_with_its_line_and_a_remedy_and_t
         let counts = (provider("yours").missing(), config.model.as_deref(), config.hosts_unknown);
         assert_eq!(counts, (None, Some("yours/m"), false), "{key}: the rest of the file counts");
         assert_eq!(written(&config.rules.deny), ["Edit"], "{key}");
-        // Where it is not known which server was meant, none is asked.
-        if key.starts_with("base_u") {
+        // Where it is not known which server was meant, or whose account, or where it is to answer, none is asked.
+        if key.starts_with("base_u") || key.starts_with("google_") {
             let missing = provider("mine").missing().unwrap();
             assert!(missing.contains("a mistake in providers.mine, so nothing is sent to it"), "{missing}");
         } else {
@@ -952,6 +952,48 @@ fn a_project_and_a_location_at_google_are_the_users_to_choose_and_no_repositorys
     assert_eq!(vertex(&config).base_url, "https://us-east5-aiplatform.googleapis.com");
     let status = config.key_statuses(&[], &|_| None);
     assert!(!status.iter().any(|status| status.provider == "vertex"), "nobody spoke of it: {status:?}");
+}
+
+#[test]
+fn prompts_that_were_to_stay_in_europe_or_to_be_billed_elsewhere_go_nowhere_after_a_mistake() {
+    let file = json!({ "type": "authorized_user", "client_id": "c", "client_secret": "s", "refresh_token": "r",
+        "quota_project_id": "of-the-file" });
+    let home = || Home::new().variable("GOOGLE_CLOUD_PROJECT", "p-1").signed_in_at_google(&file);
+    let vertex = |config: &Config| config.providers.providers.iter().find(|it| it.name == "vertex").cloned().unwrap();
+    for wrong in ["google_location = 'europe_west1'", "google_location = 7", "google_project = 'my project'"] {
+        let config = home().user(&format!("[providers.vertex]\n{wrong}\n")).load();
+        let missing = vertex(&config).missing().unwrap();
+        assert!(missing.contains("a mistake in providers.vertex, so nothing is sent to it"), "{wrong}: {missing}");
+        assert_eq!((vertex(&config).base_url.as_str(), vertex(&config).signed_by()), ("", None), "{wrong}");
+        let field = wrong.split(' ').next().unwrap();
+        let expected = format!("line 2: providers.vertex.{field}: ");
+        assert!(config.errors[0].problem.starts_with(&expected), "{wrong}: {:?}", config.errors);
+    }
+    let options = json!({ "providers": { "vertex": { "googleLocation": "europe_west1" } } });
+    assert!(vertex(&home().options(options).load()).missing().is_some(), "in the other spelling");
+    // A variable that is wrong leaves the vendor out too, unless the configuration says it right.
+    let of = |variable: &'static str, value: &'static str, user: &str| {
+        // Of a variable that is there twice, the first counts.
+        let home = Home::new().variable(variable, value).variable("GOOGLE_CLOUD_PROJECT", "p-1");
+        let config = home.variable("CLOUD_ML_REGION", "us-east5").signed_in_at_google(&file).user(user).load();
+        assert_eq!(config.errors, []);
+        vertex(&config)
+    };
+    for (variable, value) in [
+        ("GOOGLE_CLOUD_LOCATION", "europe_west1"),
+        ("CLOUD_ML_REGION", "europe_west1"),
+        ("GOOGLE_CLOUD_PROJECT", "my project"),
+    ] {
+        for user in ["", "[providers.vertex]\n"] {
+            let vertex = of(variable, value, user);
+            assert!(vertex.missing().unwrap().starts_with(&format!("{variable} is not ")), "{:?}", vertex.missing());
+            assert_eq!((vertex.base_url.as_str(), vertex.signed_by()), ("", None), "{variable}");
+        }
+        let right = of(variable, value, "[providers.vertex]\ngoogle_location = 'EU'\ngoogle_project = 'p-2'\n");
+        assert_eq!((right.missing(), right.base_url.as_str()), (None, "https://aiplatform.eu.rep.googleapis.com"));
+    }
+    let blank = of("GOOGLE_CLOUD_LOCATION", " ", "");
+    assert_eq!(blank.base_url, "https://us-east5-aiplatform.googleapis.com", "it is not set");
 }
 
 #[test]

@@ -125,6 +125,31 @@ async fn a_person_who_has_signed_in_gets_a_token_that_is_kept_until_shortly_befo
 }
 
 #[tokio::test]
+async fn a_persons_requests_are_counted_for_the_project_that_they_chose() {
+    let server = Server::start(vec![token("ya29.one", 3_600); 4]).await;
+    let counted = async |person: &Person, chosen: Option<&str>| {
+        let token = person.tokens().token().await.unwrap().counted_for(chosen);
+        token.headers().get("x-goog-user-project").map(|project| project.to_str().unwrap().to_owned())
+    };
+    let person = Person::with(&user(&server.url()));
+    assert_eq!(counted(&person, Some("chosen")).await.as_deref(), Some("chosen"));
+    assert_eq!(counted(&person, None).await.as_deref(), Some("project-of-ada"));
+    let person = person.set("GOOGLE_CLOUD_QUOTA_PROJECT", "of-the-variable");
+    assert_eq!(counted(&person, Some("chosen")).await.as_deref(), Some("of-the-variable"));
+    let robot = Person::with(&service_account(&server.url()));
+    assert_eq!(counted(&robot, Some("chosen")).await, None, "its own project is that of the account");
+}
+
+#[tokio::test]
+async fn a_refused_token_is_fetched_anew_for_a_project_that_was_chosen_too() {
+    let server = Server::start(vec![token("ya29.one", 3_600), token("ya29.two", 3_600)]).await;
+    let person = Person::with(&user(&server.url()));
+    let tokens = person.tokens();
+    let sent = tokens.token().await.unwrap().counted_for(Some("chosen"));
+    assert!(tokens.is_worth_another_try(&sent, 401).await);
+}
+
+#[tokio::test]
 async fn requests_at_the_same_time_fetch_one_token() {
     let server = Server::start(vec![token("ya29.one", 3_600)]).await;
     let person = Person::with(&user(&server.url()));
@@ -222,7 +247,7 @@ async fn what_a_server_of_tokens_answers_is_said_without_secrets() {
         (refused(&ended), &["`gcloud auth application-default login`", "invalid_grant", "credentials.json"][..]),
         (Answer::status(503, "{}"), &["status 503", "try again"]),
         (Answer::never(), &["did not answer within 0.3 seconds", "try again"]),
-        (Answer::status(200, "<html>hunter2-body"), &["no JSON", "no proxy"]),
+        (Answer::status(200, "<html>hunter2-body"), &["no JSON", "a proxy answered"]),
         (Answer::status(200, "[1]"), &["no JSON"]),
         (Answer::status(200, r#"{"access_token": 7}"#), &["without an `access_token`"]),
         (Answer::status(200, r#"{"access_token": "a\nb"}"#), &["without an `access_token`"]),
@@ -258,7 +283,7 @@ async fn a_file_that_cannot_be_used_is_named_with_what_to_do() {
         assert!(nowhere.contains(part), "{part}: {nowhere}");
     }
     for (text, part) in [
-        ("{", "line 1 is no JSON"),
+        ("{", "line 1 is not valid JSON"),
         (r#"{"type": "external_account"}"#, "kind `external_account`"),
         (r#"{"type": "authorized_user"}"#, "`client_id`"),
         (
@@ -297,7 +322,7 @@ async fn the_file_of_a_variable_counts_first_and_only_if_it_is_the_users_own() {
     let person = named(person, "~/gone.json");
     assert!(person.problem().await.contains("there is no such file"));
     let person = named(person, "key.json");
-    assert!(person.problem().await.contains("not named from the root on"));
+    assert!(person.problem().await.contains("its path is relative"));
     let person = named(person, &theirs.display().to_string());
     let problem = person.problem().await;
     assert!(problem.contains("a project or a command may have written them"), "{problem}");
@@ -327,12 +352,27 @@ async fn a_machine_at_google_has_a_token_and_a_project_of_its_own() {
     for (answer, part) in [
         (token("ya29.evil", 3_600), "is not Google's service"),
         (of_google(Answer::status(404, "")), "has no service account"),
-        (of_google(Answer::status(200, "hunter2")), "no JSON"),
+        (of_google(Answer::status(200, "hunter2")), "not JSON"),
     ] {
         let server = Server::start(vec![answer]).await;
         let problem = on(&server.url().replace("http://", "")).problem().await;
         assert!(problem.contains(part) && !problem.contains("hunter2"), "{part}: {problem}");
     }
+    // It is there, and busy: no credentials are missing.
+    for status in [429, 500, 503] {
+        let server = Server::start(vec![of_google(Answer::status(status, "")); 2]).await;
+        let tokens = on(&server.url().replace("http://", "")).tokens();
+        for failure in [tokens.token().await.unwrap_err(), tokens.project().await.unwrap_err()] {
+            assert!(matches!(failure, GoogleError::Unreachable { .. }), "{status}: {failure}");
+            assert_eq!(failure.told("vertex").kind, ports::model::ModelErrorKind::Transient);
+        }
+    }
+    let server = Server::start(vec![of_google(token("ya29.machine", 100)), token("ya29.evil", 100)]).await;
+    let tokens = on(&server.url().replace("http://", "")).tokens();
+    let first = tokens.token().await.unwrap();
+    assert!(!tokens.is_worth_another_try(&first, 401).await);
+    let failure = tokens.token().await.unwrap_err();
+    assert!(matches!(failure, GoogleError::Unreachable { .. }), "it was there a moment ago: {failure}");
     let problem = on("metadata.example").problem().await;
     assert!(problem.contains("neither this machine nor a host of Google's service"), "{problem}");
 }
