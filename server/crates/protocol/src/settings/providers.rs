@@ -34,7 +34,7 @@ pub(super) const PROVIDERS: &[Setting] = &[
         name: "providers.NAME.wire",
         kind: Choice(&[
             ("anthropic", "Anthropic's Messages"),
-            ("anthropic-vertex", "Anthropic's Messages as Google's Vertex AI has them"),
+            ("anthropic-vertex", "Anthropic's Messages in the form that Vertex AI takes"),
             ("openai-responses", "OpenAI's Responses"),
             ("openai-chat", "Chat Completions, as most others have them"),
             ("gemini", "Google's Gemini"),
@@ -119,8 +119,8 @@ pub(super) const PROVIDERS: &[Setting] = &[
         kind: Text("project"),
         default: Unset("`GOOGLE_CLOUD_PROJECT`, `ANTHROPIC_VERTEX_PROJECT_ID`, or that of the credentials"),
         who: USER,
-        words: "The project at Google Cloud that requests are made and billed in. For a provider with its own `base_url`, \
-                it also says that requests carry access tokens for Google.",
+        words: "The Google Cloud project that requests are billed to. For a provider with its own `base_url`, it \
+                also says that requests carry access tokens for Google.",
         more: Some("configuration.md#vertex-ai"),
     },
     Setting {
@@ -128,8 +128,8 @@ pub(super) const PROVIDERS: &[Setting] = &[
         kind: Text("location"),
         default: Unset("`GOOGLE_CLOUD_LOCATION`, `CLOUD_ML_REGION`, or `global`"),
         who: USER,
-        words: "The location at Google Cloud that answers, such as `europe-west1`, `eu` or `global`. For a provider with \
-                its own `base_url`, it also says that requests carry access tokens for Google.",
+        words: "The Google Cloud location that serves requests, such as `europe-west1`, `eu` or `global`. For a provider \
+                with its own `base_url`, it also says that requests carry access tokens for Google.",
         more: Some("configuration.md#vertex-ai"),
     },
     Setting {
