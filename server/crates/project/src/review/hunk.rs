@@ -149,8 +149,9 @@ impl Hunk {
         };
         let (held, other) = if self.is_in_text() { (new, old) } else { (old, new) };
         if other && by == By::Others {
-            self.state = self.turned().unwrap_or(self.state);
-            return true;
+            let turned = self.turned();
+            self.state = turned.unwrap_or(self.state);
+            return turned.is_some();
         }
         if held && self.state == HunkState::Conflicted {
             self.state = HunkState::Pending;
@@ -234,6 +235,34 @@ impl<'t> Shared<'t> {
                 self.last = Some((lines.clone(), Arc::clone(&text)));
                 text
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_others_make_as_it_was_proposed_turns_its_hunk_unless_that_was_rejected() {
+        for (state, then) in [(HunkState::Pending, HunkState::Accepted), (HunkState::Rejected, HunkState::Rejected)] {
+            let mut hunk = Hunk {
+                id: HunkId::new("1"),
+                calls: Vec::new(),
+                kind: Kind::Create,
+                place: 0..0,
+                old: String::new(),
+                new: "a\n".into(),
+                state,
+                lost: None,
+                counted_conflicted: false,
+                told: state,
+                message: None,
+                comments: Vec::new(),
+                told_comments: 0,
+            };
+            let has_turned = hunk.follow_file(&Document::new(Some("a\n")), By::Others);
+            assert_eq!((hunk.state, has_turned), (then, state != then));
         }
     }
 }

@@ -685,7 +685,7 @@ impl FileProposal {
         let blocks = told(&[]).unwrap_or_else(|| lines::changes(&self.text.text, text));
         let turned = self.follow(after, &blocks, &[], by);
         // The same text came about on other lines that are equal: the others went as the editor says.
-        if let Some(turning) = first.filter(|_| !turned) {
+        if let Some(turning) = first.filter(|it| !turned && !it.is_undecided(&self.hunks)) {
             self.turn(turning);
         }
     }

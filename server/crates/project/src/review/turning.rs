@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 
 use protocol::HunkId;
+use protocol::review::HunkState;
 
 use super::hunk::{Hunk, Kind};
 use super::lines::{self, Block, Lines};
@@ -15,6 +16,14 @@ pub(super) struct Turning {
     pub(super) ids: Vec<HunkId>,
     /// The change of each.
     pub(super) blocks: Vec<Block>,
+}
+
+impl Turning {
+    /// True if one of its hunks waits for the user's decision, which no change of other lines is.
+    pub(super) fn is_undecided(&self, hunks: &[Hunk]) -> bool {
+        let waits = |hunk: &&Hunk| matches!(hunk.state, HunkState::Pending | HunkState::Conflicted);
+        hunks.iter().filter(waits).any(|hunk| self.ids.contains(&hunk.id))
+    }
 }
 
 /// Returns the hunks, accepted together or single, whose turning the other way makes exactly the text `wanted` of

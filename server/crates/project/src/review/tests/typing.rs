@@ -149,11 +149,11 @@ fn a_line_that_is_deleted_takes_its_hunk_along_even_if_another_hunk_would_have_d
     let mut editor = four_equal_lines();
     editor.change(&[((0, 0), (1, 0), "")]);
     editor.look();
-    // The document is now what the other hunk would have made of it.
-    assert_eq!(editor.places(), [(HunkState::Conflicted, 0), (HunkState::Accepted, 3)]);
+    // The document is now what the other hunk would have made of it, but that one's own line is still there.
+    assert_eq!(editor.places(), [(HunkState::Conflicted, 0), (HunkState::Pending, 2)]);
     editor.change(&[((0, 0), (0, 0), "- x\n")]);
     editor.look();
-    assert_eq!(editor.places(), [(HunkState::Pending, 0), (HunkState::Undone, 3)]);
+    assert_eq!(editor.places(), [(HunkState::Pending, 0), (HunkState::Pending, 3)]);
 }
 
 #[test]
@@ -451,8 +451,7 @@ proptest! {
                     HunkState::Pending if several && is_touched => drop(own.remove(&hunk.hunk_id)),
                     HunkState::Pending => prop_assert_eq!(&lines[place(&hunk)], &mine[..], "{}", editor.text()),
                     state => {
-                        // Accepted is one whose text somebody else made, on whichever of equal lines.
-                        prop_assert!(is_touched || state == HunkState::Accepted, "{state:?} in {}", editor.text());
+                        prop_assert!(is_touched, "{state:?} in {}", editor.text());
                         // Text that is typed again may look the same, and then it is the same to everybody.
                         own.remove(&hunk.hunk_id);
                     }
