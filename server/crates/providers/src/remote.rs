@@ -18,6 +18,7 @@ use crate::frames::Frames;
 use crate::quota::Quotas;
 use crate::settings::Provider;
 use crate::signers::Signed;
+use crate::vendors;
 use crate::wire::{Decode, Pieces, Route, Target, Wire, unsigned};
 
 /// How long a request may take without a piece of an answer. While pieces come it may take as long as it
@@ -248,8 +249,13 @@ pub(crate) fn endpoint(base_url: &str, route: &Route<'_>) -> Result<Url, String>
     let is_version =
         |segment: &str| segment.strip_prefix('v').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
     let Route { version, path, query } = route;
-    let has_version = version.is_empty() || base.split('/').any(is_version);
-    let path = if has_version { format!("{base}/{path}") } else { format!("{base}/{version}/{path}") };
+    let path = if vendors::is_unversioned(base_url, path) {
+        format!("{}/{path}", base.strip_suffix("/v1").unwrap_or(base))
+    } else if version.is_empty() || base.split('/').any(is_version) {
+        format!("{base}/{path}")
+    } else {
+        format!("{base}/{version}/{path}")
+    };
     url.set_path(&path);
     if let Some(query) = query {
         // A gateway may want a query of its own.
@@ -268,7 +274,7 @@ pub(crate) fn without_end(path: &str) -> &str {
 /// The address of a place beside a server's `/v1`; the place begins with `/`.
 pub(crate) fn beside(base_url: &str, place: &str) -> Result<Url, String> {
     let mut url = endpoint(base_url, &Route::v1("models"))?;
-    let path = url.path().trim_end_matches("/v1/models").to_owned();
+    let path = url.path().trim_end_matches("/models").trim_end_matches("/v1").to_owned();
     url.set_path(&format!("{path}{place}"));
     Ok(url)
 }
@@ -439,6 +445,34 @@ mod tests {
         ] {
             assert_eq!(endpoint(base, &Route::v1("responses")).unwrap().as_str(), expected, "{base}");
         }
+    }
+
+    #[test]
+    fn at_githubs_copilot_only_messages_have_a_version() {
+        for home in ["https://api.githubcopilot.com", "https://api.business.githubcopilot.com"] {
+            for (wire, path) in [
+                (Wire::OpenAiChat, "/chat/completions"),
+                (Wire::OpenAiResponses, "/responses"),
+                (Wire::Anthropic, "/v1/messages"),
+            ] {
+                for base in ["", "/", "/v1", path].map(|end| format!("{home}{end}")) {
+                    let address = |route: &Route<'_>| endpoint(&base, route).unwrap().to_string();
+                    assert_eq!(address(&wire.route("m")), format!("{home}{path}"), "{base}");
+                    assert_eq!(address(&wire.listing()), format!("{home}/models"), "{base}");
+                }
+            }
+        }
+        let other = endpoint("https://notgithubcopilot.com", &Wire::OpenAiChat.route("m")).unwrap();
+        assert_eq!(other.path(), "/v1/chat/completions");
+    }
+
+    #[test]
+    fn a_place_beside_the_version_is_found_from_an_address_in_any_form() {
+        for base in ["http://h", "http://h/v1", "http://h/v1/models"] {
+            assert_eq!(beside(base, "/api/tags").unwrap().as_str(), "http://h/api/tags", "{base}");
+        }
+        let copilot = beside("https://api.githubcopilot.com", "/api/tags").unwrap();
+        assert_eq!(copilot.as_str(), "https://api.githubcopilot.com/api/tags");
     }
 
     #[test]

@@ -273,6 +273,21 @@ pub fn dialects() -> impl Iterator<Item = &'static str> {
 
 /// The flags of the server at an address: those of its host, or of the nearest host above it.
 pub(crate) fn of_address(base_url: &str) -> Compat {
+    nearest(base_url)
+        .map(|host| {
+            let usual = host.dialect.as_deref().and_then(dialect);
+            usual.map_or_else(|| host.compat.clone(), |usual| host.compat.over(usual))
+        })
+        .unwrap_or_default()
+}
+
+/// True if the server at an address has no version before this path.
+pub(crate) fn is_unversioned(base_url: &str, path: &str) -> bool {
+    nearest(base_url).is_some_and(|host| host.unversioned.iter().any(|known| known == path))
+}
+
+/// The facts about the host of an address, or about the nearest host above it.
+fn nearest(base_url: &str) -> Option<&'static Host> {
     let url = Url::parse(base_url.trim()).ok();
     let address = url.as_ref().and_then(Url::host_str).unwrap_or_default();
     let is_at = |home: &str| {
@@ -282,12 +297,7 @@ pub(crate) fn of_address(base_url: &str) -> Compat {
             .strip_suffix(home)
             .is_some_and(|rest| rest.is_empty() || rest.ends_with('.') || is_hyphened && rest.ends_with('-'))
     };
-    let host = file().host.iter().filter(|host| is_at(&host.home)).max_by_key(|host| host.home.len());
-    host.map(|host| {
-        let usual = host.dialect.as_deref().and_then(dialect);
-        usual.map_or_else(|| host.compat.clone(), |usual| host.compat.over(usual))
-    })
-    .unwrap_or_default()
+    file().host.iter().filter(|host| is_at(&host.home)).max_by_key(|host| host.home.len())
 }
 
 #[derive(Default, Deserialize)]
@@ -315,6 +325,9 @@ struct Host {
     dialect: Option<String>,
     #[serde(default)]
     compat: Compat,
+    /// The paths that have no version before them.
+    #[serde(default)]
+    unversioned: Vec<String>,
 }
 
 fn file() -> &'static File {
