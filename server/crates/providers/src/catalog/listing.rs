@@ -324,6 +324,11 @@ fn listed(item: &Value, in_folders: bool) -> Option<Listed> {
     let kind = item.get("type").and_then(Value::as_str);
     // A list at Ollama and llama.cpp, an object at Mistral, LM Studio and GitHub.
     let capabilities = item.get("capabilities");
+    // GitHub's, where a prompt may be shorter than the window less the answer.
+    let limit = |name: &str| number(&[format!("/capabilities/limits/{name}").as_str()]);
+    let parts = limit("max_prompt_tokens").zip(limit("max_output_tokens"));
+    let sum = parts.map(|(prompt, answer)| prompt.saturating_add(answer));
+    let window = limit("max_context_window_tokens").into_iter().chain(sum).min();
     let has =
         |list: &Vec<Value>, names: &[&str]| list.iter().filter_map(Value::as_str).any(|name| names.contains(&name));
     Some(Listed {
@@ -337,8 +342,8 @@ fn listed(item: &Value, in_folders: bool) -> Option<Listed> {
             "/max_context_length",
             "/max_model_len",
             "/inputTokenLimit",
-            "/capabilities/limits/max_context_window_tokens",
-        ]),
+        ])
+        .or(window),
         max_output: number(&[
             "/top_provider/max_completion_tokens",
             "/max_completion_tokens",
@@ -445,10 +450,19 @@ mod tests {
         let github = read(
             r#"{"data":[{"id":"m","model_picker_enabled":true,"policy":{"state":"enabled"},"capabilities":{
             "limits":{"max_context_window_tokens":264000,"max_output_tokens":64000},"supports":{"vision":true}}},
+            {"id":"short","capabilities":{"limits":{
+            "max_context_window_tokens":264000,"max_prompt_tokens":128000,"max_output_tokens":64000}}},
+            {"id":"full","capabilities":{"limits":{
+            "max_context_window_tokens":400000,"max_prompt_tokens":400000,"max_output_tokens":128000}}},
             {"id":"hidden","model_picker_enabled":false},{"id":"refused","policy":{"state":"disabled"}}]}"#,
         );
         let said: Vec<_> = github.iter().map(|it| (it.id.as_str(), it.context, it.max_output, it.images)).collect();
-        assert_eq!(said, [("m", Some(264_000), Some(64_000), Some(true))]);
+        let expected = [
+            ("m", Some(264_000), Some(64_000), Some(true)),
+            ("short", Some(192_000), Some(64_000), None),
+            ("full", Some(400_000), Some(128_000), None),
+        ];
+        assert_eq!(said, expected);
         let auto = read(r#"{"data":[{"id":"auto","pricing":{"prompt":"-1","completion":"-1"}}]}"#);
         assert_eq!(auto[0].price, None);
     }
