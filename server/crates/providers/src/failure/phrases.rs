@@ -41,6 +41,9 @@ pub(super) const OVERFLOW: &[&str] = &[
     "reduce the length of the messages",
     "request_too_large",
     "number of input tokens exceeds",
+    // GitHub Copilot's code and words.
+    "model_max_prompt_tokens_exceeded",
+    "prompt token count of",
 ];
 
 /// True if with these words a vendor says that tool calls and results do not fit together. The words are in lower case.

@@ -147,6 +147,10 @@ fn a_request_that_is_too_long_is_known_by_its_words() {
         ),
         (413, r#"{"error":{"type":"request_too_large","message":"Request exceeds the maximum size"}}"#),
         (500, r#"{"error":"input is too long, exceeds the context size"}"#),
+        (
+            400,
+            r#"{"error":{"message":"prompt token count of 140021 exceeds the limit of 128000","code":"model_max_prompt_tokens_exceeded"}}"#,
+        ),
     ] {
         assert_eq!(status(code, body).kind, ModelErrorKind::ContextOverflow, "{body}");
     }
