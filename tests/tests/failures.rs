@@ -45,6 +45,14 @@ fn switches(events: &[Event]) -> Vec<(&str, &str, SwitchReason)> {
     switches
 }
 
+fn said_by_the_command(events: &[Event]) -> &str {
+    let message = events.iter().find_map(|event| match event {
+        Event::CommandExecuted { message, .. } => Some(message.as_str()),
+        _ => None,
+    });
+    message.unwrap_or_else(|| panic!("{events:?}"))
+}
+
 fn error(events: &[Event]) -> &str {
     match events.last() {
         Some(Event::TurnEnded { error: Some(error), .. }) => error,
@@ -131,10 +139,31 @@ async fn a_model_that_was_named_alone_is_never_exchanged_and_a_chain_that_was_na
 
     let chain = "/model test/model-1,test/model-2\nAnd now?";
     let events = turn(&client, &named, chain, StopReason::EndTurn).await;
-    let is_said = |event: &Event| matches!(event, Event::CommandExecuted { message, .. } if message.ends_with("; if it fails, test/model-2"));
-    assert!(events.iter().any(is_said), "{events:?}");
+    let message = said_by_the_command(&events);
+    assert!(message.ends_with("; if it fails, test/model-2"), "{message}");
     assert_eq!(switches(&events), [("test/model-2", "test/model-1", SwitchReason::QuotaUsedUp)]);
     assert_eq!(models(&model), ["model-1", "model-1", "model-2"]);
+    assert_eq!(client.finish().await, 0);
+}
+
+#[tokio::test]
+async fn whoever_chooses_a_chain_reads_only_what_comes_after_the_model_that_can_be_used() {
+    let model = ModelServer::start(["By the first.", "By the second."].map(Answer::says)).await;
+    let (setup, project) = (configured(&model, Wire::Responses, "test/model-1", ""), project());
+    let client = Client::start(&setup, &project, Profile::panel()).await;
+    let session = client.new_session().await;
+    // Nobody has a key of Anthropic's here.
+    for (chain, chosen, after) in [
+        ("test/model-1,test/model-2", "(test/model-1)", Some("; if it fails, test/model-2")),
+        ("test/model-2", "(test/model-2)", None),
+    ] {
+        let prompt = format!("/model anthropic/claude-opus-5,{chain}\nWho is there?");
+        let events = turn(&client, &session, &prompt, StopReason::EndTurn).await;
+        let message = said_by_the_command(&events);
+        assert!(message.contains(chosen), "{message}");
+        assert_eq!(message.find("; if it fails").map(|at| &message[at..]), after);
+    }
+    assert_eq!(models(&model), ["model-1", "model-2"]);
     assert_eq!(client.finish().await, 0);
 }
 

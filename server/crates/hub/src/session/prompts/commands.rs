@@ -34,9 +34,9 @@ use super::providers::providers;
 use super::usage::usage;
 use crate::feed::blocking;
 use crate::lists;
-use crate::post::{Message, Requester};
+use crate::post::{Message, Requester, Shared};
 use crate::session::gate::{self, BYPASS};
-use crate::session::{Chosen, NewSession, choose_model, model_changed};
+use crate::session::{Chosen, NewSession, choose_model, model_changed, resolve_model};
 use crate::{Error, Request};
 
 /// The number of sessions that `/conversations` lists.
@@ -154,13 +154,24 @@ impl Execute for ChooseModel {
         let Some(name) = self.0 else { return Ok(models(preparation).await) };
         let (model, name) = choose_model(&preparation.shared, &name).await.map_err(|error| error.message)?;
         let info = model.info();
-        let others: Vec<_> = names(&name).skip(1).collect();
+        let others = after(&preparation.shared, &name, info).await;
         let chain =
             if others.is_empty() { String::new() } else { format!("; if it fails, {}", others.join(", then ")) };
         let text = format!("model {} ({}) for this conversation, in every mode{chain}", info.name, info.selector());
         done.choose(model, name, false);
         Ok(text)
     }
+}
+
+/// The names of a chain that come after the model that was chosen by it: those before it cannot be used.
+async fn after<'a>(shared: &Shared, chain: &'a str, chosen: &ModelInfo) -> Vec<&'a str> {
+    let mut names = names(chain).collect::<Vec<_>>().into_iter();
+    while let Some(name) = names.next() {
+        if resolve_model(shared, name).await.is_ok_and(|model| model.info().id == chosen.id) {
+            break;
+        }
+    }
+    names.collect()
 }
 
 #[async_trait]
