@@ -250,7 +250,7 @@ fn form(fields: &[(&str, &str)]) -> String {
 fn named(body: &[u8], hidden: &[&str]) -> Option<Named> {
     let value: Value = serde_json::from_slice(body).ok()?;
     let text = |pointer: &str| value.pointer(pointer).and_then(Value::as_str);
-    let code = text("/error").or_else(|| text("/error/code"))?;
+    let code = text("/error").or_else(|| text("/error/code")).filter(|code| !code.trim().is_empty())?;
     let words = text("/error_description").or_else(|| text("/error/message"));
     let without =
         |text: &str| hidden.iter().filter(|it| it.len() > 3).fold(text.to_owned(), |it, key| it.replace(key, "…"));
@@ -329,7 +329,9 @@ mod tests {
         assert_eq!(named(body, &["rt-secret"]), Some(Named { code: "invalid_grant".into(), said }));
         let body = br#"{"error":{"code":"bad","message":"No\u001b[31m such\nclient"}}"#;
         assert_eq!(named(body, &[]).unwrap().said, "No [31m such client (bad)");
-        assert_eq!(named(b"{}", &[]), None);
+        for body in ["{}", r#"{"access_token":"at","error":""}"#, r#"{"error":" ","error_description":""}"#] {
+            assert_eq!(named(body.as_bytes(), &[]), None, "{body}");
+        }
         assert!(tidy("e", Some(&"word ".repeat(500))).chars().count() < WORDS + 10);
     }
 
