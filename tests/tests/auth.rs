@@ -291,10 +291,15 @@ fn a_code_that_is_typed_on_another_device_signs_in() {
 fn an_app_of_ones_own_signs_in_as_at_github_which_refuses_with_success_and_whose_tokens_have_no_end() {
     let vendor = SignInServer::start();
     vendor.be_like_github();
-    let user = User::new(|_| vendor.configuration_of_an_app());
+    let mut user = User::new(|_| vendor.configuration_of_an_app());
+    user.variables = vec![("http_proxy", vendor.url())];
     let (code, output, errors) = user.azimuth(&["auth", "login", "copilot", "--device"]);
     assert!(code == 0 && output.contains("ABCD-EFGH") && output.contains("Signed in to copilot"), "{output}{errors}");
     assert_eq!(user.azimuth(&["auth", "status", "copilot"]).0, 0);
+    let models = user.azimuth(&["models"]).1;
+    let listed: Vec<_> = models.lines().filter(|line| line.starts_with("copilot/")).collect();
+    // A prompt may have 128,000 tokens, and an answer 64,000.
+    assert!(listed.len() == 1 && listed[0].contains(PLAN_MODEL) && listed[0].contains("192"), "{models}");
     let model = format!("copilot/{PLAN_MODEL}");
     let (code, output, errors) = user.azimuth(&["exec", "--model", &model, "Are you there?"]);
     assert!(code == 0 && output.contains("By the plan."), "{output}{errors}");

@@ -24,7 +24,8 @@ pub(crate) fn read(stream: &TcpStream) -> Option<(String, String)> {
 
 /// Writes an answer, with further heads.
 pub(crate) fn write(stream: &mut TcpStream, (status, heads, body): (u16, String, String)) {
-    let kind = if body.starts_with("event:") { "text/event-stream" } else { "application/json" };
+    let kind =
+        if body.starts_with("event:") || body.starts_with("data:") { "text/event-stream" } else { "application/json" };
     let answer = format!(
         "HTTP/1.1 {status} X\r\ncontent-type: {kind}\r\n{heads}connection: close\r\ncontent-length: {}\r\n\r\n{body}",
         body.len()

@@ -25,6 +25,10 @@ pub const PLAN_MODEL: &str = "gpt-of-the-plan";
 pub const HIDDEN_MODEL: &str = "gpt-hidden";
 /// The client that is registered.
 const ISSUED: &str = "oaiapp_of_the_test";
+/// The app that a user has at GitHub, and what it asks for.
+const APP: (&str, &str) = ("app", "read:user user:email");
+/// The address of Copilot's models, without TLS so that this server can be the proxy to it.
+const COPILOT: &str = "http://api.githubcopilot.com";
 
 /// The vendor. Dropping it fails the test if a client was wrong.
 pub struct SignInServer {
@@ -52,7 +56,8 @@ struct State {
     pending: u32,
     denies: bool,
     withholds_scope: bool,
-    /// True if it is as GitHub is: refusals have status 200, tokens are for good, and scopes have commas between them.
+    /// True if it is as GitHub is: refusals have status 200, tokens are for good, scopes have commas between them, and
+    /// answers are forms unless JSON is asked for.
     is_like_github: bool,
     wrong: Vec<String>,
 }
@@ -78,13 +83,15 @@ impl SignInServer {
         self.state().is_like_github = true;
     }
 
-    /// The configuration of a user who signs in here as to GitHub, by an app of their own.
+    /// The configuration of a user who signs in here as to GitHub, by an app of their own. Its models are at GitHub's
+    /// own address, to which this server is the proxy.
     pub fn configuration_of_an_app(&self) -> String {
-        let home = self.url();
+        let (home, (client, scopes)) = (self.url(), APP);
         format!(
-            "[providers.copilot]\nbase_url = \"{home}/v1\"\nwire = \"openai-responses\"\nmodels = [\"{PLAN_MODEL}\"]\n[providers.copilot.sign_in]\n\
-             device_url = \"{home}/device\"\ntoken_url = \"{home}/token\"\nclient_id = \"app\"\n\
-             scopes = [\"read:user\", \"user:email\"]\n"
+            "[providers.copilot]\nbase_url = \"{COPILOT}\"\nwire = \"openai-chat\"\n[providers.copilot.sign_in]\n\
+             device_url = \"{home}/device\"\ntoken_url = \"{home}/token\"\nclient_id = \"{client}\"\n\
+             scopes = [\"{}\"]\n",
+            scopes.replace(' ', "\", \"")
         )
     }
 
@@ -169,12 +176,17 @@ fn serve(mut stream: TcpStream, state: &Mutex<State>) {
             "/authorize" => state.authorize(&fields(&query)),
             "/token" => state.token(&fields(&body)),
             "/revoke" => state.revoke(&fields(&body)),
-            "/device" => state.device(),
+            "/device" => state.device(&fields(&body)),
             "/jwks" => (200, String::new(), keys().to_string()),
             "/v1/models" | "/v1/responses" => state.api(&path, &head),
-            _ => (404, String::new(), String::new()),
+            _ => match path.strip_prefix(COPILOT) {
+                Some(path @ ("/models" | "/chat/completions")) => state.copilot(path, &head),
+                _ => (404, String::new(), String::new()),
+            },
         };
-        (if status == 400 && state.is_like_github { 200 } else { status }, heads, body)
+        let is_asking = state.is_like_github && matches!(path.as_str(), "/device" | "/token");
+        let body = if is_asking && !head.contains("accept: application/json\r\n") { as_form(&body) } else { body };
+        (if status == 400 && is_asking { 200 } else { status }, heads, body)
     };
     plain::write(&mut stream, answer);
 }
@@ -227,6 +239,9 @@ impl State {
 
     fn token(&mut self, asked: &HashMap<String, String>) -> Answer {
         let field = |name: &str| asked.get(name).cloned().unwrap_or_default();
+        if self.is_like_github && field("client_id") != APP.0 {
+            return self.fault("token: another app asks", "incorrect_client_credentials");
+        }
         match field("grant_type").as_str() {
             "authorization_code" => {
                 self.secrets.push(field("code_verifier"));
@@ -296,19 +311,60 @@ impl State {
         (200, String::new(), String::new())
     }
 
-    fn device(&mut self) -> Answer {
+    fn device(&mut self, asked: &HashMap<String, String>) -> Answer {
+        let field = |name: &str| asked.get(name).map(String::as_str).unwrap_or_default();
+        if self.is_like_github && (field("client_id"), field("scope")) != APP {
+            return self.fault(&format!("device: it is asked with {asked:?}"), "incorrect_client_credentials");
+        }
         let code = self.secret("device");
         let body = json!({ "device_code": code, "user_code": "ABCD-EFGH", "interval": 1, "expires_in": 60,
             "verification_uri": format!("http://127.0.0.1:{}/type", self.port) });
         (200, String::new(), body.to_string())
     }
 
-    fn api(&mut self, path: &str, head: &str) -> Answer {
+    /// The refusal of a request to a model without a token that counts.
+    fn refused(&self, head: &str) -> Option<Answer> {
         let sent = head.lines().find_map(|line| line.strip_prefix("authorization: Bearer ")).unwrap_or_default();
-        if !self.access.contains(sent) {
-            // As vendors do, it repeats what it was sent.
-            let body = json!({ "error": { "code": "invalid_token", "message": format!("{sent} has expired") } });
-            return (401, String::new(), body.to_string());
+        // As vendors do, it repeats what it was sent.
+        let body = json!({ "error": { "code": "invalid_token", "message": format!("{sent} has expired") } });
+        (!self.access.contains(sent)).then(|| (401, String::new(), body.to_string()))
+    }
+
+    /// GitHub's list of models, and a model's answer.
+    fn copilot(&mut self, path: &str, head: &str) -> Answer {
+        if let Some(refused) = self.refused(head) {
+            return refused;
+        }
+        if path == "/models" {
+            let model = |id: &str, is_choice: bool, policy: &str| {
+                json!({ "object": "model", "id": id, "name": id, "vendor": "OpenAI", "preview": false,
+                    "model_picker_enabled": is_choice, "policy": { "state": policy, "terms": "…" },
+                    "capabilities": { "object": "model_capabilities", "type": "chat", "tokenizer": "o200k_base",
+                        "limits": { "max_context_window_tokens": 400_000, "max_prompt_tokens": 128_000,
+                            "max_output_tokens": 64_000 },
+                        "supports": { "streaming": true, "tool_calls": true, "vision": true } } })
+            };
+            let models = [
+                model(PLAN_MODEL, true, "enabled"),
+                model(HIDDEN_MODEL, false, "enabled"),
+                model("gpt-not-agreed-to", true, "unconfigured"),
+            ];
+            return (200, String::new(), json!({ "object": "list", "data": models }).to_string());
+        }
+        let chunk = |choices: Value| json!({ "id": "c", "object": "chat.completion.chunk", "choices": choices });
+        let text = json!([{ "index": 0, "delta": { "role": "assistant", "content": "By the plan." } }]);
+        let end = json!([{ "index": 0, "delta": {}, "finish_reason": "stop" }]);
+        let mut usage = chunk(json!([]));
+        usage["usage"] = json!({ "prompt_tokens": 9, "completion_tokens": 3, "total_tokens": 12 });
+        let mut body: String =
+            [chunk(text), chunk(end), usage].iter().map(|event| format!("data: {event}\n\n")).collect();
+        body.push_str("data: [DONE]\n\n");
+        (200, String::new(), body)
+    }
+
+    fn api(&mut self, path: &str, head: &str) -> Answer {
+        if let Some(refused) = self.refused(head) {
+            return refused;
         }
         if path == "/v1/models" {
             let body = json!({ "models": [
@@ -332,6 +388,13 @@ impl State {
         let line = |event: &Value| format!("event: {}\ndata: {event}\n\n", event["type"].as_str().unwrap());
         (200, String::new(), events.iter().map(line).collect())
     }
+}
+
+/// An answer in JSON as the form that GitHub makes of it.
+fn as_form(body: &str) -> String {
+    let Ok(Value::Object(fields)) = serde_json::from_str(body) else { return body.to_owned() };
+    let text = |value: Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    fields.into_iter().map(|(name, value)| format!("{name}={}", text(value))).collect::<Vec<_>>().join("&")
 }
 
 fn refusal(code: &str) -> Answer {
