@@ -14,7 +14,7 @@ use serde_json::json;
 use crate::{EVENTS, corpus, median, ms};
 
 /// The wires by their names in the configuration.
-const WIRES: [&str; 4] = ["anthropic", "openai-responses", "openai-chat", "gemini"];
+const WIRES: [&str; 5] = ["anthropic", "openai-responses", "openai-chat", "gemini", "converse"];
 /// How often a request is measured.
 const TIMES: usize = 15;
 
