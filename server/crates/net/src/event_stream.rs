@@ -316,6 +316,23 @@ mod tests {
         }
 
         #[test]
+        fn no_lengths_make_it_panic(
+            (length, headers) in (0u32..400, 0u32..400),
+            more in prop::collection::vec(any::<u8>(), 0..400),
+        ) {
+            let mut message = [length.to_be_bytes(), headers.to_be_bytes()].concat();
+            message.extend_from_slice(&checksum(&message).to_be_bytes());
+            message.extend_from_slice(&more);
+            // The checksum of the whole is right where the length is possible, so that the headers are read.
+            let end = (length as usize).saturating_sub(CHECKSUM);
+            if (PRELUDE..message.len()).contains(&end) {
+                message.truncate(end);
+                message.extend_from_slice(&checksum(&message).to_be_bytes());
+            }
+            let _ = read_all(&[&message]);
+        }
+
+        #[test]
         fn no_headers_make_it_panic(headers in prop::collection::vec(any::<u8>(), 0..80)) {
             let _ = read_all(&[&message(&[], &headers, b"{}")]);
         }
