@@ -99,6 +99,8 @@ pub(crate) struct Route {
 
 /// The beginning of ids of models that are served from anywhere.
 const WORLD: &str = "global";
+/// The beginning of those that are served from the regions of the government of the US.
+const GOVERNMENT: &str = "us-gov";
 /// The text that stands for a region in an address.
 pub(crate) const REGION: &str = "{REGION}";
 /// The text that stands for a project in a path.
@@ -207,12 +209,13 @@ impl Vendor {
     }
 
     /// The ids under which its data may have a model that is named with a region: without one, where the price is the
-    /// same, and for the whole world, with the price here as a multiple of the one there.
+    /// same but for the government's, and for the whole world; with the price here as a multiple of the one there.
     pub(crate) fn in_other_regions<'a>(&self, id: &'a str) -> impl Iterator<Item = (Cow<'a, str>, f64)> {
-        let named = id.split_once('.').and_then(|(region, rest)| Some((*self.regions.get(region)?, rest)));
+        let named = id.split_once('.').and_then(|(region, rest)| Some((region, *self.regions.get(region)?, rest)));
         let world = self.regions.get(WORLD).copied().unwrap_or(1.0);
-        let others = named.map(|(factor, rest)| {
-            [(Cow::Borrowed(rest), 1.0), (Cow::Owned(format!("{WORLD}.{rest}")), factor / world)]
+        let others = named.map(|(region, factor, rest)| {
+            let plain = if region == GOVERNMENT { factor } else { 1.0 };
+            [(Cow::Borrowed(rest), plain), (Cow::Owned(format!("{WORLD}.{rest}")), factor / world)]
         });
         others.into_iter().flatten()
     }

@@ -127,6 +127,8 @@ fn a_model_with_a_region_and_a_version_is_its_model_at_the_regions_price() {
     let others =
         |id: &str| bedrock.in_other_regions(id).map(|(id, factor)| (id.into_owned(), factor)).collect::<Vec<_>>();
     assert_eq!(others("us.zai.glm-5.3"), [("zai.glm-5.3".into(), 1.0), ("global.zai.glm-5.3".into(), 1.1)]);
+    let of_government = [("amazon.nova-pro-v1:0".into(), 1.2), ("global.amazon.nova-pro-v1:0".into(), 1.2)];
+    assert_eq!(others("us-gov.amazon.nova-pro-v1:0"), of_government);
     assert!(others("zai.glm-5").is_empty() && others("amazon.nova-pro-v1:0").is_empty());
     let wire = |model: &str| bedrock.route(model).map(|route| (route.wire, route.path.as_str()));
     assert_eq!(wire("global.anthropic.claude-sonnet-5-5"), Some((Wire::Anthropic, "/anthropic")));
