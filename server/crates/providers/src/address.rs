@@ -175,4 +175,27 @@ mod tests {
         }
         assert_eq!(url("mine", "http://h", None, Wire::OpenAiChat, "m"), "http://h/v1/chat/completions");
     }
+
+    #[test]
+    fn bedrocks_other_host_and_gateways_with_a_version_are_asked_over_chat_completions() {
+        let (mantle, chat) = ("https://bedrock-mantle.us-east-1.api.aws", Wire::OpenAiChat);
+        for (base, model, wire, path) in [
+            (format!("{mantle}/v1"), "zai.glm-5", chat, "/v1/chat/completions"),
+            (format!("{mantle}/openai/v1/"), "zai.glm-5", chat, "/openai/v1/chat/completions"),
+            (mantle.to_owned(), "zai.glm-5", chat, "/openai/v1/chat/completions"),
+            ("http://h/v1".to_owned(), "amazon.nova-pro-v1:0", chat, "/v1/chat/completions"),
+            ("http://h/v1".to_owned(), "us.openai.gpt-6.1-sol", Wire::OpenAiResponses, "/v1/responses"),
+            ("http://h/v1x".to_owned(), "zai.glm-5", Wire::Converse, "/v1x/model/zai.glm-5/converse-stream"),
+            ("http://h".to_owned(), "zai.glm-5", Wire::Converse, "/model/zai.glm-5/converse-stream"),
+        ] {
+            let mut settings = Settings::default();
+            settings.set_provider("bedrock", Some(base.clone()), None, None, vec![]).unwrap();
+            let bedrock = settings.provider_mut("bedrock").unwrap();
+            assert_eq!(bedrock.wire_of(model), wire, "{base}");
+            let asked = bedrock.request_url(wire, model).unwrap();
+            assert_eq!(asked.path(), path, "{base}");
+            settings.set_provider("bedrock", None, None, Some("converse"), vec![]).unwrap();
+            assert_eq!(settings.provider_mut("bedrock").unwrap().wire_of(model), Wire::Converse, "it was chosen");
+        }
+    }
 }
