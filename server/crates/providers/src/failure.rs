@@ -317,6 +317,11 @@ pub(crate) fn is_about_signatures(failure: &ModelError) -> bool {
     failure.kind == ModelErrorKind::OrphanedToolCalls && is_signature_complaint(&failure.message.to_lowercase())
 }
 
+/// True if a model of Bedrock's refuses tools in a stream.
+pub(crate) fn is_about_streams(failure: &ModelError) -> bool {
+    failure.kind == ModelErrorKind::Rejected && failure.message.to_lowercase().contains("tool use in streaming mode")
+}
+
 /// The error of an answer that was not whole in time.
 pub(crate) fn late(whose: &str, deadline: Duration) -> ModelError {
     let seconds = deadline.as_secs_f64();

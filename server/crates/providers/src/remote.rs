@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
 use async_trait::async_trait;
@@ -13,13 +13,13 @@ use net::{Clients, Response as HttpResponse, Url, is_loopback, read};
 use ports::model::{Model, ModelError, ModelErrorKind, ModelEvent, ModelStream, OtherAccount, Request, Response};
 use protocol::model::ModelInfo;
 
-use crate::failure::{Fault, Whose, error, is_about_signatures, no_client};
+use crate::failure::{Fault, Whose, error, is_about_signatures, is_about_streams, no_client};
 use crate::frames::Frames;
 use crate::quota::Quotas;
 use crate::settings::Provider;
 use crate::signers::Signed;
 use crate::vendors;
-use crate::wire::{Decode, Pieces, Route, Target, Wire, unsigned};
+use crate::wire::{Decode, Pieces, Route, Target, Wire, converse, unsigned};
 
 /// How long a request may take without a piece of an answer. While pieces come it may take as long as it
 /// takes. A model on this machine may read a long prompt for minutes before it says anything.
@@ -47,6 +47,8 @@ pub(crate) struct Remote {
     pub(crate) idle_timeout: Duration,
     /// The number of messages at the beginning whose signatures its server does not know any more.
     pub(crate) unsigned: AtomicUsize,
+    /// True if it has said that it takes tools only without a stream.
+    pub(crate) refuses_streams: AtomicBool,
 }
 
 #[async_trait]
@@ -78,7 +80,13 @@ impl Model for Remote {
         let target = self.target_of(&whose);
         let known = unsigned(&request, self.unsigned.load(Ordering::Relaxed));
         let body = self.body(&target, known.as_ref().unwrap_or(&request))?;
-        let (response, whose) = match self.answered(url.clone(), body, &whose).await {
+        let place = Place { url, streams: true };
+        let place = if self.streams() { place } else { place.at_once() };
+        let (response, whose) = match self.answered(place.clone(), body.clone(), &whose).await {
+            Err(failure) if self.wire == Wire::Converse && place.streams && is_about_streams(&failure) => {
+                self.refuses_streams.store(true, Ordering::Relaxed);
+                self.answered(place.at_once(), body, &whose).await?
+            }
             Err(failure) if self.skips_signatures() && is_about_signatures(&failure) => {
                 // Those that follow will be known: it is the key, the route or the model that has changed.
                 let count = request.messages.len();
@@ -86,7 +94,7 @@ impl Model for Remote {
                 if self.unsigned.swap(count, Ordering::Relaxed) >= count {
                     return Err(failure);
                 }
-                self.answered(url, self.body(&target, &again)?, &whose).await?
+                self.answered(place, self.body(&target, &again)?, &whose).await?
             }
             answer => answer?,
         };
@@ -130,6 +138,12 @@ impl Remote {
         Ok(Bytes::from(self.provider.with_extra(body)))
     }
 
+    /// True if its answers are asked for as streams.
+    fn streams(&self) -> bool {
+        let is_whole = !self.target.family.streams() || self.refuses_streams.load(Ordering::Relaxed);
+        self.wire != Wire::Converse || !is_whole
+    }
+
     /// True if its server takes a signature that stands for none.
     fn skips_signatures(&self) -> bool {
         self.wire == Wire::Gemini || self.target.compat.call_signatures == Some(true)
@@ -137,9 +151,9 @@ impl Remote {
 
     /// Sends the request. Gives the answer's head, and whose it is. A key or account of several that has reached a
     /// limit rests from then on.
-    async fn answered(&self, url: Url, body: Bytes, whose: &Whose) -> Result<(HttpResponse, Whose), ModelError> {
+    async fn answered(&self, place: Place, body: Bytes, whose: &Whose) -> Result<(HttpResponse, Whose), ModelError> {
         let began = self.provider.pools.now();
-        match self.sent(url, body, whose).await {
+        match self.sent(place, body, whose).await {
             Ok((response, whose)) => {
                 self.provider.answered(&whose, began).await;
                 Ok((response, whose))
@@ -149,9 +163,9 @@ impl Remote {
     }
 
     /// Sends the request, once more with another key if the first is refused and a command or an account may have one.
-    async fn sent(&self, url: Url, body: Bytes, whose: &Whose) -> Result<(HttpResponse, Whose), Failed> {
+    async fn sent(&self, place: Place, body: Bytes, whose: &Whose) -> Result<(HttpResponse, Whose), Failed> {
         let whose = self.provider.with_key(whose).await?;
-        let failed = match self.send(url.clone(), body.clone(), &whose).await {
+        let failed = match self.send(place.clone(), body.clone(), &whose).await {
             Ok(response) => return Ok((response, whose)),
             Err(failed) => failed,
         };
@@ -170,17 +184,19 @@ impl Remote {
         if again.key == whose.key {
             return Err(failed);
         }
-        let response = self.send(url, body, &again).await?;
+        let response = self.send(place, body, &again).await?;
         Ok((response, again))
     }
 
     /// Sends the request and waits for the head of the answer.
-    async fn send(&self, url: Url, body: Bytes, whose: &Whose) -> Result<HttpResponse, Failed> {
-        let wait = if is_loopback(&url) { PATIENCE } else { self.idle_timeout.min(PATIENCE) };
+    async fn send(&self, place: Place, body: Bytes, whose: &Whose) -> Result<HttpResponse, Failed> {
+        let wait = place.wait(self.idle_timeout);
+        let Place { url, streams } = place;
         let client = self.http.client(&url).await.map_err(no_client)?;
         let mut sent = HeaderMap::new();
         sent.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        sent.insert(header::ACCEPT, self.wire.framing().content_type());
+        let whole = HeaderValue::from_static("application/json");
+        sent.insert(header::ACCEPT, if streams { self.wire.framing().content_type() } else { whole });
         for (name, value) in self.wire.headers(&self.target) {
             sent.append(name, HeaderValue::from_static(value));
         }
@@ -220,6 +236,26 @@ impl Remote {
             let (failure, asked) = (whose.status(status, &headers, &read), Whose::asked(&headers, &read));
             return Err(Failed { status: Some(status), asked, failure });
         }
+    }
+}
+
+/// Where a request goes, and the way in which its answer is to come.
+#[derive(Clone)]
+struct Place {
+    url: Url,
+    streams: bool,
+}
+
+impl Place {
+    fn at_once(mut self) -> Self {
+        converse::at_once(&mut self.url);
+        self.streams = false;
+        self
+    }
+
+    /// How long to wait for the head of the answer. That of an answer that comes at once comes with the whole of it.
+    fn wait(&self, idle_timeout: Duration) -> Duration {
+        if is_loopback(&self.url) || !self.streams { PATIENCE } else { idle_timeout.min(PATIENCE) }
     }
 }
 
@@ -429,6 +465,17 @@ impl Streaming {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_answer_that_comes_at_once_is_waited_for_longer_than_the_head_of_a_stream() {
+        let place = |url: &str| Place { url: Url::parse(url).unwrap(), streams: true };
+        let idle = Duration::from_secs(120);
+        let far = place("https://b.example/model/m/converse-stream");
+        assert_eq!(far.wait(idle), idle);
+        let whole = far.at_once();
+        assert_eq!((whole.wait(idle), whole.url.path()), (PATIENCE, "/model/m/converse"));
+        assert_eq!(place("http://127.0.0.1:9/v1/messages").wait(idle), PATIENCE);
+    }
 
     #[test]
     fn an_address_comes_with_or_without_its_version_and_its_end() {

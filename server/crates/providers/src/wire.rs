@@ -40,6 +40,7 @@ use protocol::model::ThinkingLevel;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
+pub(crate) use self::converse::Family;
 pub(crate) use self::unsigned::unsigned;
 use crate::compat::Compat;
 use crate::data::Thinking;
@@ -90,6 +91,10 @@ pub(crate) struct Target {
     pub(crate) account: Option<String>,
     /// The model's id on the wire.
     pub(crate) model: String,
+    /// The family that it is of, over Converse.
+    pub(crate) family: Family,
+    /// True if it is known how long its answers may be, and not only assumed.
+    pub(crate) has_limit: bool,
     /// The flags of its server.
     pub(crate) compat: Compat,
     /// The way in which it thinks.

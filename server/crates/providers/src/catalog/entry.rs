@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::sync::Arc;
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
 
 use ports::model::Model as Port;
 use protocol::model::{LongPrice, ModelInfo, Price, ThinkingLevel};
@@ -15,7 +15,7 @@ use crate::failure::host;
 use crate::remote::Remote;
 use crate::settings::{Defined, Provider};
 use crate::vendors::Vendor;
-use crate::wire::{Target, Wire};
+use crate::wire::{Family, Target, Wire};
 
 /// The end of the id of a model that is listed a second time, to think before it answers.
 const THINKING: &str = "-thinking";
@@ -96,6 +96,7 @@ impl Entry {
             quotas: Arc::clone(&state.quotas),
             idle_timeout: state.settings.idle_timeout,
             unsigned: AtomicUsize::new(0),
+            refuses_streams: AtomicBool::new(false),
         })
     }
 }
@@ -186,13 +187,13 @@ fn entry(provider: &Provider, id: &str, listed: Option<&Listed>) -> Entry {
     let own = own.filter(|own| own.id == plain_id);
     let asked = provider.for_model(plain_id);
     let provider = asked.as_ref();
-    let said = |of_own: fn(&Defined) -> Option<u64>, of_list: Option<u64>, of_data: fn(&Model) -> u64, usual: u64| {
-        own.and_then(of_own).or(of_list).or(known.map(of_data)).unwrap_or(usual)
+    let said = |of_own: fn(&Defined) -> Option<u64>, of_list: Option<u64>, of_data: fn(&Model) -> u64| {
+        own.and_then(of_own).or(of_list).or(known.map(of_data))
     };
     let usual_context = if provider.is_local { LOCAL_CONTEXT } else { REMOTE_CONTEXT };
-    let context = said(|own| own.context, listed.and_then(|l| l.context), |model| model.context, usual_context);
-    let longest =
-        said(|own| own.max_output, listed.and_then(|l| l.max_output), |model| model.max_output, LONGEST_ANSWER);
+    let context = said(|own| own.context, listed.and_then(|l| l.context), |model| model.context);
+    let context = context.unwrap_or(usual_context);
+    let longest = said(|own| own.max_output, listed.and_then(|l| l.max_output), |model| model.max_output);
     let known_price = known.and_then(Model::price).map(|price| times(price, factor));
     let listed_price = listed.and_then(|l| l.price).map(|price| completed(price, known_price));
     let price = if provider.is_local || provider.is_plan() {
@@ -213,7 +214,13 @@ fn entry(provider: &Provider, id: &str, listed: Option<&Listed>) -> Entry {
     let is_told = own.is_some_and(|own| own.thinking.is_some() || own.levels.is_some());
     let is_guess = !(is_told || known.is_some() && provider.is_home());
     let told = own.and_then(|own| own.levels.as_deref()).or(known.and_then(|model| model.levels.as_deref()));
-    let mut levels = offered(wire, thinking, compat.thinking, told);
+    let of_data = known.filter(|model| model.id == plain_id);
+    // The dated ids of the data file are those of Anthropic's own server.
+    let dated = of_data.filter(|_| wire != Wire::AnthropicVertex).map(Model::wire_id);
+    let wire_id = own.and_then(|own| own.wire_id.as_deref()).or(dated).unwrap_or(plain_id);
+    let equal = own.and_then(|own| own.equivalent_to.as_deref());
+    let family = Family::of(equal.into_iter().chain([wire_id, plain_id]));
+    let mut levels = offered(wire, family, thinking, compat.thinking, told);
     if is_variant {
         levels.retain(|level| *level != ThinkingLevel::Off);
     }
@@ -224,7 +231,7 @@ fn entry(provider: &Provider, id: &str, listed: Option<&Listed>) -> Entry {
             name: if is_variant { format!("{name} (thinking)") } else { name.to_owned() },
             provider: provider.name.clone(),
             context_tokens: context,
-            max_output_tokens: longest.min(context / 2).max(1),
+            max_output_tokens: longest.unwrap_or(LONGEST_ANSWER).min(context / 2).max(1),
             price: own.and_then(Defined::price).or(price).or(known_price),
             available: missing.is_none(),
             unavailable_because: missing,
@@ -239,7 +246,7 @@ fn entry(provider: &Provider, id: &str, listed: Option<&Listed>) -> Entry {
             level: None,
             scripted: false,
         },
-        aliases: aliases(own, known.filter(|model| model.id == plain_id))
+        aliases: aliases(own, of_data)
             .map(|alias| if is_variant { format!("{alias}{THINKING}") } else { alias.to_owned() })
             .collect(),
         is_variant,
@@ -248,12 +255,9 @@ fn entry(provider: &Provider, id: &str, listed: Option<&Listed>) -> Entry {
             provider: provider.name.clone(),
             host: host(&provider.base_url).into(),
             account: None,
-            model: own
-                .and_then(|own| own.wire_id.as_deref())
-                // The dated ids of the data file are those of Anthropic's own server.
-                .or(known.filter(|model| model.id == plain_id && wire != Wire::AnthropicVertex).map(Model::wire_id))
-                .unwrap_or(plain_id)
-                .to_owned(),
+            model: wire_id.to_owned(),
+            family,
+            has_limit: longest.is_some(),
             thinking,
             levels,
             is_guess,

@@ -5,12 +5,13 @@ use protocol::model::ThinkingLevel;
 
 use crate::compat::AskThinking;
 use crate::data::Thinking;
-use crate::wire::Wire;
+use crate::wire::{Family, Wire};
 
 /// The levels that a wire can ask a model for. `told` are those that the model is known to have; without them, those
 /// that are usual for models that think in its way.
 pub(super) fn offered(
     wire: Wire,
+    family: Family,
     thinking: Thinking,
     ask: Option<AskThinking>,
     told: Option<&[ThinkingLevel]>,
@@ -23,8 +24,7 @@ pub(super) fn offered(
         (Wire::OpenAiResponses, thinking) => thinking == Thinking::Effort,
         (Wire::Gemini, Thinking::Budget | Thinking::Level | Thinking::Always) => true,
         (Wire::Gemini, Thinking::Adaptive | Thinking::Effort) => false,
-        // Each maker's models are told in their maker's words.
-        (Wire::Converse, thinking) => thinking != Thinking::Level,
+        (Wire::Converse, thinking) => family.takes_levels(thinking),
         (Wire::OpenAiChat, _) => match ask.unwrap_or(AskThinking::None) {
             AskThinking::None => false,
             AskThinking::ReasoningEffort | AskThinking::Reasoning if thinking == Thinking::Effort => true,
@@ -65,6 +65,7 @@ mod tests {
 
     #[test]
     fn a_level_is_offered_only_where_the_wire_has_words_for_it() {
+        let offered = |wire, thinking, ask, told| offered(wire, Family::Other, thinking, ask, told);
         let of = |wire, thinking, ask| offered(wire, thinking, ask, None);
         assert_eq!(of(Wire::OpenAiResponses, Thinking::Effort, None), [Low, Medium, High]);
         assert_eq!(of(Wire::OpenAiResponses, Thinking::Budget, None), []);
@@ -79,5 +80,26 @@ mod tests {
         assert_eq!(told, [Low], "there is no word for the others");
         assert_eq!(offered(Wire::Anthropic, Thinking::Always, None, Some(&[Low, Max])), [Low, Max]);
         assert_eq!(of(Wire::Anthropic, Thinking::Always, None), []);
+    }
+
+    #[test]
+    fn over_converse_a_level_is_offered_only_to_models_that_can_be_told_one() {
+        let of = |name: &str, thinking| offered(Wire::Converse, Family::of([name]), thinking, None, Some(&[Low, High]));
+        let told = [
+            ("us.anthropic.claude-sonnet-4-5", Thinking::Budget),
+            ("us.anthropic.claude-opus-5-5", Thinking::Always),
+            ("us.amazon.nova-2-lite-v1:0", Thinking::Effort),
+            ("openai.gpt-oss-120b-1:0", Thinking::Effort),
+            ("us.openai.gpt-6.1-sol", Thinking::Effort),
+        ];
+        for (name, thinking) in told {
+            assert_eq!(of(name, thinking), [Low, High], "{name}");
+        }
+        for thinking in [Thinking::Budget, Thinking::Adaptive, Thinking::Always, Thinking::Effort, Thinking::Level] {
+            for name in ["global.moonshotai.kimi-k3.1", "zai.glm-5", "us.deepseek.r1-v1:0", "my-profile"] {
+                assert_eq!(of(name, thinking), [], "{name} {thinking:?}");
+            }
+        }
+        assert_eq!(of("us.amazon.nova-2-lite-v1:0", Thinking::Budget), []);
     }
 }

@@ -6,6 +6,7 @@ use serde_json::json;
 
 use super::server::{Answer, Server};
 use super::{Vendor, ask, failure, streams};
+use crate::settings::Defined;
 use crate::{Catalog, Settings};
 
 fn limited() -> ModelErrorKind {
@@ -114,5 +115,63 @@ async fn a_model_that_takes_tools_only_without_a_stream_is_asked_without_one() {
     let (text, outcome) = ask(&*model).await;
     let response = outcome.unwrap();
     assert_eq!((text.as_str(), response.stop, response.content.len()), ("I look.", Stop::ToolUse, 2));
-    assert_eq!(server.asked()[0].path, "/model/us.meta.llama4-maverick-17b-instruct-v1%3A0/converse");
+    let asked = server.asked().remove(0);
+    assert_eq!(asked.path, "/model/us.meta.llama4-maverick-17b-instruct-v1%3A0/converse");
+    assert_eq!(asked.headers["accept"], "application/json");
+}
+
+#[tokio::test]
+async fn a_model_that_refuses_tools_in_a_stream_is_asked_again_without_one_and_then_always() {
+    let refusal = json!({"message": "This model doesn't support tool use in streaming mode."}).to_string();
+    let message = json!({"role": "assistant", "content": [{"text": "Hi."}]});
+    let answer = json!({"output": {"message": message}, "stopReason": "end_turn", "usage": {}}).to_string();
+    let whole = || Answer::status(200, &answer).with_header("content-type", "application/json");
+    let server = Server::start(vec![Answer::status(400, &refusal), whole(), whole()]).await;
+    let mut settings = Settings::from_env(|_| None);
+    let id = "cohere.command-r-v1:0";
+    settings.set_provider("bedrock", Some(server.url()), Some("k".into()), Some("converse"), vec![id.into()]).unwrap();
+    let model = Catalog::new(settings).resolve(&format!("bedrock/{id}")).await.unwrap();
+    for _ in 0..2 {
+        let (text, outcome) = ask(&*model).await;
+        assert_eq!((text.as_str(), outcome.map(|response| response.stop)), ("Hi.", Ok(Stop::EndTurn)));
+    }
+    let asked = server.asked();
+    let seen: Vec<_> = asked.iter().map(|it| (it.path.as_str(), it.headers["accept"].to_str().unwrap())).collect();
+    let path = "/model/cohere.command-r-v1%3A0/converse";
+    let (stream, once) = ("application/vnd.amazon.eventstream", "application/json");
+    assert_eq!(seen, [(format!("{path}-stream").as_str(), stream), (path, once), (path, once)]);
+    assert!(asked.iter().all(|it| it.body == asked[0].body), "the request is the same");
+}
+
+#[tokio::test]
+async fn a_profile_that_is_said_to_equal_a_model_is_asked_as_that_one() {
+    let server = Server::start(vec![Answer::stream(&streams::converse())]).await;
+    let mut settings = Settings::from_env(|_| None);
+    settings.set_provider("bedrock", Some(server.url()), Some("k".into()), None, vec![]).unwrap();
+    let arn = "arn:aws:bedrock:eu-west-1:111122223333:application-inference-profile/a1b2c3";
+    let own = json!({ "id": arn, "equivalent_to": "anthropic/claude-opus-4-6" });
+    let own = Defined::read(own.as_object().unwrap().clone()).unwrap();
+    settings.provider_mut("bedrock").unwrap().defined.push(own);
+    let model = Catalog::new(settings).resolve(&format!("bedrock/{arn}")).await.unwrap();
+    ask(&*model).await.1.unwrap();
+    let asked = server.asked().remove(0);
+    assert!(asked.path.ends_with("a1b2c3/converse-stream") && asked.body.contains("cachePoint"), "{}", asked.body);
+}
+
+#[tokio::test]
+async fn the_longest_answer_of_a_model_that_nobody_knows_is_not_said() {
+    let server = Server::start(vec![Answer::stream(&streams::converse()), Answer::stream(&streams::converse())]).await;
+    let mut settings = Settings::from_env(|_| None);
+    let ids = ["nobody.knows-v1:0", "the.user-knows-v1:0"];
+    let named = ids.map(str::to_owned).to_vec();
+    settings.set_provider("bedrock", Some(server.url()), Some("k".into()), Some("converse"), named).unwrap();
+    let own = json!({ "id": ids[1], "max_output": 4096 });
+    let own = Defined::read(own.as_object().unwrap().clone()).unwrap();
+    settings.provider_mut("bedrock").unwrap().defined.push(own);
+    let catalog = Catalog::new(settings);
+    for id in ids {
+        ask(&*catalog.resolve(&format!("bedrock/{id}")).await.unwrap()).await.1.unwrap();
+    }
+    let says: Vec<_> = server.asked().iter().map(|asked| asked.body.contains("maxTokens")).collect();
+    assert_eq!(says, [false, true]);
 }

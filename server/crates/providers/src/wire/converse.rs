@@ -13,5 +13,6 @@ mod stream;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use request::{body, path};
+pub(crate) use family::Family;
+pub(crate) use request::{at_once, body, path};
 pub(crate) use stream::Decoder;

@@ -10,7 +10,7 @@ use protocol::model::ThinkingLevel;
 use protocol::{AssistantBlock, ToolCallId, ToolResult};
 use serde_json::{Value, json};
 
-use super::{Pieces, Target, Wire};
+use super::{Family, Pieces, Target, Wire};
 use crate::data::Thinking;
 use crate::failure::Fault;
 use crate::vendors;
@@ -25,6 +25,8 @@ pub(crate) fn target(provider: &str, model: &str, thinking: Thinking) -> Target 
         host: HOST.to_owned().into(),
         account: None,
         model: model.into(),
+        family: Family::of([model]),
+        has_limit: true,
         compat: vendors::dialect(provider).cloned().unwrap_or_default(),
         thinking,
         levels: ThinkingLevel::ALL.to_vec(),

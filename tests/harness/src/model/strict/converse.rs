@@ -37,6 +37,7 @@ pub(super) fn refusal(model: &str, body: &Value, sent: &Sent) -> Result<(), Stri
         if role == "assistant" && blocks.last().is_some_and(|block| block.get("reasoningContent").is_some()) {
             return Err(format!("{place}: The final block in an assistant message cannot be `thinking`"));
         }
+        mixture(&blocks, model, &place)?;
         thinking(&blocks, model, sent, &place)?;
     }
     if role == "user" { Ok(()) } else { Err("The conversation must end with a user message.".into()) }
@@ -142,6 +143,23 @@ fn block(block: &Value, model: &str, role: &str, body: &Value, place: &str) -> R
         }
         (role, other) => Err(format!("{place}: no {other} from the {role}")),
     }
+}
+
+/// Some makers' models take less beside each other than others.
+fn mixture(blocks: &[&Value], model: &str, place: &str) -> Result<(), String> {
+    let has = |kind: &str| blocks.iter().any(|block| block.get(kind).is_some());
+    let beside = ["toolUse", "toolResult"].into_iter().find(|kind| has(kind));
+    if model.contains("meta.llama")
+        && let Some(kind) = beside.filter(|_| has("text") || has("image"))
+    {
+        let kind = if kind == "toolUse" { "tool use" } else { "tool result" };
+        return Err(format!("{place}: Conversation blocks and {kind} blocks cannot be provided in the same turn."));
+    }
+    let is_refused = |pair: &[&Value]| pair[1].get("cachePoint").is_some() && pair[0].get("text").is_none();
+    if model.contains("amazon.nova") && blocks.windows(2).any(is_refused) {
+        return Err(format!("{place}: Malformed input request: extraneous key [cachePoint] is not permitted"));
+    }
+    Ok(())
 }
 
 /// A message of the model's has what led to its calls, as the model said it.

@@ -1,11 +1,12 @@
 //! The differences between the makers whose models are asked over Converse, known by a model's id.
 
+use crate::data::Thinking;
 use crate::wire::{tool_ids, tool_names};
 
-/// The models of a maker, as far as they want something of their own. A model that goes by another name, such as an
-/// application's inference profile, is asked for nothing that not every model takes.
+/// The models of a maker, as far as they want something of their own. A model that is none of these by any name that we
+/// have for it is asked for nothing that not every model takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Family {
+pub(crate) enum Family {
     /// Anthropic's Claude.
     Claude,
     /// Amazon's Nova.
@@ -20,34 +21,69 @@ pub(super) enum Family {
     GptOss,
     /// OpenAI's other models.
     Gpt,
+    /// Writer's Palmyra.
+    Palmyra,
     /// All others.
     Other,
 }
 
 impl Family {
-    /// The family of a model, by its id, that of an inference profile, or its name in Amazon's way to name resources.
-    pub(super) fn of(model: &str) -> Self {
-        let families = [
-            ("anthropic.claude", Self::Claude),
-            ("amazon.nova", Self::Nova),
-            ("meta.llama", Self::Llama),
-            ("mistral.", Self::Mistral),
-            ("deepseek.r1", Self::R1),
-            ("openai.gpt-oss", Self::GptOss),
-            ("openai.gpt", Self::Gpt),
-        ];
-        families.iter().find(|(text, _)| model.contains(text)).map_or(Self::Other, |(_, family)| *family)
+    /// The family of a model by its names, the surest first: the model that it equals, its id on the wire, or the
+    /// user's id for it. The whole name of an inference profile says nothing.
+    pub(crate) fn of<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
+        names.into_iter().map(Self::named).find(|family| *family != Self::Other).unwrap_or(Self::Other)
     }
 
-    /// True if answers come as a stream. Llama's models refuse tools in one ("This model doesn't support tool use in
-    /// streaming mode", github.com/earendil-works/pi/issues/3739).
-    pub(super) fn streams(self) -> bool {
+    fn named(name: &str) -> Self {
+        // The words of an id are its region, its maker and its model, or its provider and its model.
+        let families = [
+            ("nova-", Self::Nova),
+            ("llama", Self::Llama),
+            ("mistral", Self::Mistral),
+            ("r1-", Self::R1),
+            ("deepseek-r1", Self::R1),
+            ("gpt-oss", Self::GptOss),
+            ("gpt-", Self::Gpt),
+            ("palmyra", Self::Palmyra),
+        ];
+        if name.contains("claude") {
+            return Self::Claude;
+        }
+        let begins = |text: &str| name.split(['.', '/', ':']).any(|word| word.starts_with(text));
+        families.iter().find(|(text, _)| begins(text)).map_or(Self::Other, |(_, family)| *family)
+    }
+
+    /// True if an answer can be asked for as a stream. Llama's and Writer's models refuse tools in one ("This model
+    /// doesn't support tool use in streaming mode", github.com/earendil-works/pi/issues/3739,
+    /// github.com/strands-agents/harness-sdk/issues/393). Of others that do, the refusal tells.
+    pub(crate) fn streams(self) -> bool {
+        !matches!(self, Self::Llama | Self::Palmyra)
+    }
+
+    /// True if we have words for the level at which a model is to think that thinks in this way.
+    pub(crate) fn takes_levels(self, thinking: Thinking) -> bool {
+        match self {
+            Self::Claude => matches!(thinking, Thinking::Budget | Thinking::Adaptive | Thinking::Always),
+            Self::Nova | Self::Gpt | Self::GptOss => thinking == Thinking::Effort,
+            Self::Llama | Self::Mistral | Self::R1 | Self::Palmyra | Self::Other => false,
+        }
+    }
+
+    /// True if text may stand beside calls and results in a message. Llama refuses that ("Conversation blocks and tool
+    /// use blocks cannot be provided in the same turn", github.com/quarkiverse/quarkus-langchain4j/issues/1983).
+    pub(super) fn takes_text_beside_calls(self) -> bool {
         self != Self::Llama
     }
 
     /// True if marks for the cache may stand in the system prompt and in messages.
     pub(super) fn takes_marks(self) -> bool {
         matches!(self, Self::Claude | Self::Nova)
+    }
+
+    /// True if a mark may stand behind any block of a message. Nova refuses one behind a result or an image
+    /// ("extraneous key [cachePoint] is not permitted", github.com/earendil-works/pi/issues/2053).
+    pub(super) fn takes_marks_anywhere(self) -> bool {
+        self == Self::Claude
     }
 
     /// True if a mark may stand behind the tools (for Nova: github.com/NousResearch/hermes-agent/issues/97281).

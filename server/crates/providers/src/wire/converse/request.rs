@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use net::Url;
 use ports::model::{Message, Request, ToolSpec, UserBlock};
 use protocol::model::ThinkingLevel;
 use protocol::{AssistantBlock, ToolResult};
@@ -22,24 +23,37 @@ const FAILED: &str = "The call failed.";
 /// The description of a tool that was called earlier and is not there any more.
 const GONE: &str = "Not available any more.";
 
-/// Where requests to a model go. Its id may be a resource's whole name, with slashes and colons in it.
+/// The model's words between the results of its calls and what the user says next, where these may not be together.
+const BRIDGE: &str = "Go on.";
+
+/// The path of requests to a model. Its id may be a resource's whole name, with slashes and colons in it.
 pub(crate) fn path(model: &str) -> String {
-    let end = if Family::of(model).streams() { "converse-stream" } else { "converse" };
-    format!("model/{}/{end}", encoded(model))
+    format!("model/{}/converse-stream", encoded(model))
+}
+
+/// Turns the address of a request into that where the answer comes at once.
+pub(crate) fn at_once(url: &mut Url) {
+    if let Some(path) = url.path().strip_suffix("-stream").map(str::to_owned) {
+        url.set_path(&path);
+    }
 }
 
 /// The body of a request.
 ///
 /// The parts stand in the order in which they change: settings, system prompt, tools, messages. A mark for the cache is
 /// a block of its own, behind what it is for; where the model takes marks, they stand behind the system prompt, the
-/// tools, and the last two messages of the user's side, as over Anthropic's own wire.
+/// tools, and the last two messages of the user's side that may have one, as over Anthropic's own wire.
 pub(crate) fn body(target: &Target, request: &Request) -> Result<Vec<u8>, serde_json::Error> {
-    let family = Family::of(&target.model);
+    let family = target.family;
     let (mut messages, _) = conversation(target, request);
     let more = additional(family, target, request, is_bare_round(&messages));
     let tools = tools(family, request);
     if family.takes_marks() {
-        messages.iter_mut().rev().filter(|turn| turn.role == "user").take(2).for_each(|turn| turn.content.push(MARK));
+        let is_text = |block: &Block<'_>| matches!(block, Block::Text(_));
+        let takes_one = |turn: &&mut Turn<'_>| {
+            turn.role == "user" && (family.takes_marks_anywhere() || turn.content.iter().all(is_text))
+        };
+        messages.iter_mut().rev().filter(takes_one).take(2).for_each(|turn| turn.content.push(MARK));
     }
     let mut system = Vec::new();
     if !request.system.trim().is_empty() {
@@ -47,7 +61,8 @@ pub(crate) fn body(target: &Target, request: &Request) -> Result<Vec<u8>, serde_
         system.extend(family.takes_marks().then_some(SystemBlock::CachePoint(CachePoint::DEFAULT)));
     }
     serde_json::to_vec(&Body {
-        inference_config: (!more.is_unlimited).then_some(Limits { max_tokens: request.max_output_tokens }),
+        inference_config: (target.has_limit && !more.is_unlimited)
+            .then_some(Limits { max_tokens: request.max_output_tokens }),
         additional_model_request_fields: (!more.is_empty()).then_some(more),
         system,
         tool_config: (!tools.is_empty()).then_some(ToolConfig { tools }),
@@ -194,7 +209,7 @@ enum Reasoning<'a> {
 
 #[derive(Serialize)]
 struct Text<'a> {
-    text: &'a str,
+    text: Cow<'a, str>,
 }
 
 /// The mark of all that a request says.
@@ -204,7 +219,7 @@ pub(super) fn so_far(target: &Target, request: &Request) -> Prefix {
 
 /// Takes a block of the model's own into a mark.
 pub(super) fn add_answered(prefix: &mut Prefix, target: &Target, block: &AssistantBlock) {
-    if let Some(block) = assistant(target, Family::of(&target.model), block) {
+    if let Some(block) = assistant(target, target.family, block) {
         prefix.add("assistant", &block);
     }
 }
@@ -212,7 +227,7 @@ pub(super) fn add_answered(prefix: &mut Prefix, target: &Target, block: &Assista
 /// The conversation with roles that alternate: what the user's side says in a row is one message, which begins with the
 /// results of the calls before it.
 fn conversation<'a>(target: &Target, request: &'a Request) -> (Vec<Turn<'a>>, Prefix) {
-    let family = Family::of(&target.model);
+    let family = target.family;
     let mut turns: Vec<Turn<'a>> = Vec::with_capacity(request.messages.len());
     let mut prefix = Prefix::of_nothing(target);
     let is_thinking = |block: &&AssistantBlock| matches!(block, AssistantBlock::Thinking { .. });
@@ -242,7 +257,39 @@ fn conversation<'a>(target: &Target, request: &'a Request) -> (Vec<Turn<'a>>, Pr
             _ => turns.push(Turn { role, content }),
         }
     }
-    (turns, prefix)
+    (if family.takes_text_beside_calls() { turns } else { apart(turns) }, prefix)
+}
+
+/// The conversation without text beside calls and results. What the model said before its calls is left out. What the
+/// user says beside results becomes a part of the last of them, and from the first image on a message of its own.
+fn apart(turns: Vec<Turn<'_>>) -> Vec<Turn<'_>> {
+    let mut apart = Vec::with_capacity(turns.len());
+    for mut turn in turns {
+        if turn.content.iter().any(|block| matches!(block, Block::ToolUse { .. })) {
+            turn.content.retain(|block| !matches!(block, Block::Text(_)));
+            // A text that was left out may have been the end.
+            while turn.content.pop_if(|block| matches!(block, Block::ReasoningContent(_))).is_some() {}
+        }
+        let results = turn.content.iter().take_while(|block| matches!(block, Block::ToolResult { .. })).count();
+        let mut said = turn.content.split_off(results).into_iter().peekable();
+        if let Some(Block::ToolResult { content: [Text { text: result }], .. }) = turn.content.last_mut() {
+            while let Some(Block::Text(text)) = said.next_if(|block| matches!(block, Block::Text(_))) {
+                let result = result.to_mut();
+                result.push_str("\n\n");
+                result.push_str(text);
+            }
+        }
+        let said: Vec<_> = said.collect();
+        match said.is_empty() {
+            true => apart.push(turn),
+            false if results == 0 => apart.push(Turn { content: said, ..turn }),
+            false => {
+                let bridge = Turn { role: "assistant", content: vec![Block::Text(BRIDGE)] };
+                apart.extend([turn, bridge, Turn { role: "user", content: said }]);
+            }
+        }
+    }
+    apart
 }
 
 fn user(block: &UserBlock) -> Option<Block<'_>> {
@@ -266,7 +313,7 @@ fn result(family: Family, result: &ToolResult) -> Block<'_> {
     };
     Block::ToolResult {
         tool_use_id: tool_ids::fit(result.tool_call_id.as_str(), family.ids()),
-        content: [Text { text }],
+        content: [Text { text: Cow::Borrowed(text) }],
         status: (result.is_error && family.takes_status()).then_some("error"),
     }
 }
@@ -363,7 +410,7 @@ fn additional(family: Family, target: &Target, request: &Request, is_bare: bool)
             let reasoning = effort.map(|effort| json!({ "effort": effort }));
             Additional { reasoning, ..Additional::default() }
         }
-        Family::Llama | Family::Mistral | Family::R1 | Family::Other => Additional::default(),
+        Family::Llama | Family::Mistral | Family::R1 | Family::Palmyra | Family::Other => Additional::default(),
     }
 }
 

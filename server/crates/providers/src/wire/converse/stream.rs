@@ -10,7 +10,6 @@ use protocol::{AssistantBlock, ToolCallId};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::family::Family;
 use super::request::{add_answered, so_far};
 use crate::failure::{Fault, Words};
 use crate::wire::lenient::{count, object, or_default, text};
@@ -238,7 +237,7 @@ impl Decoder {
     pub(crate) fn new(target: &Target, request: &Request) -> Self {
         Self {
             target: target.clone(),
-            renamed: Renamed::of(&request.tools, Family::of(&target.model).names()),
+            renamed: Renamed::of(&request.tools, target.family.names()),
             blocks: Vec::new(),
             prefix: so_far(target, request),
             usage: Usage::default(),
@@ -248,32 +247,44 @@ impl Decoder {
         }
     }
 
-    /// The block with an index; if there is none, the one that is made there. Only calls are announced.
-    fn block(&mut self, index: u64, new: impl FnOnce() -> Block) -> Result<&mut Block, Fault> {
-        let known = self.blocks.iter().rposition(|(at, _)| *at == index);
-        let at = known.unwrap_or(self.blocks.len());
-        if known.is_none() {
-            if at >= BLOCKS {
-                return Err(Fault::Unusable(format!("it has more than {BLOCKS} blocks")));
-            }
-            self.blocks.push((index, new()));
+    /// Begins a block. Another may have the same index: some gateways send none.
+    fn begin(&mut self, index: u64, block: Block) -> Result<(), Fault> {
+        if self.blocks.len() >= BLOCKS {
+            return Err(Fault::Unusable(format!("it has more than {BLOCKS} blocks")));
         }
-        self.blocks.get_mut(at).map(|(_, block)| block).ok_or(Fault::Incomplete("it has lost a block"))
+        self.blocks.push((index, block));
+        Ok(())
+    }
+
+    /// The last block with an index, if it is of the kind of this one; else this one. Only calls are announced.
+    fn block(&mut self, index: u64, new: Block) -> Result<&mut Block, Fault> {
+        let kind = std::mem::discriminant(&new);
+        let known = self.blocks.iter().rposition(|(at, _)| *at == index);
+        let known =
+            known.filter(|at| self.blocks.get(*at).is_some_and(|(_, block)| std::mem::discriminant(block) == kind));
+        if known.is_none() {
+            self.begin(index, new)?;
+        }
+        let block = match known {
+            Some(at) => self.blocks.get_mut(at),
+            None => self.blocks.last_mut(),
+        };
+        block.map(|(_, block)| block).ok_or(Fault::Incomplete("it has lost a block"))
     }
 
     fn begin_call(&mut self, index: u64, call: &Call<'_>, pieces: &mut Pieces) -> Result<(), Fault> {
         if call.kind.is_some() {
-            return self.block(index, || Block::Other).map(drop);
+            return self.begin(index, Block::Other);
         }
         let id = ToolCallId::from(call.tool_use_id.as_deref().unwrap_or_default());
         let name = self.renamed.own(call.name.as_deref().unwrap_or_default());
         pieces.push(ModelEvent::ToolCallStarted { id: id.clone(), name: name.clone() });
-        self.block(index, || Block::Call { id, name, json: String::new(), closed: false }).map(drop)
+        self.begin(index, Block::Call { id, name, json: String::new(), closed: false })
     }
 
     fn add(&mut self, index: u64, delta: &Delta<'_>, pieces: &mut Pieces) -> Result<(), Fault> {
         if let Some(piece) = delta.text.as_deref()
-            && let Block::Text(text) = self.block(index, || Block::Text(String::new()))?
+            && let Block::Text(text) = self.block(index, Block::Text(String::new()))?
         {
             text.push_str(piece);
             pieces.text(piece);
@@ -282,7 +293,7 @@ impl Decoder {
             self.think(index, thought, pieces)?;
         }
         if let Some(piece) = delta.tool_use.as_ref().and_then(|call| call.input.as_deref())
-            && let Block::Call { id, json, .. } = self.block(index, || Block::Other)?
+            && let Some((_, Block::Call { id, json, .. })) = self.blocks.iter_mut().rfind(|(at, _)| *at == index)
         {
             json.push_str(piece);
             pieces.input(id, piece);
@@ -291,7 +302,7 @@ impl Decoder {
     }
 
     fn think(&mut self, index: u64, thought: &Thought<'_>, pieces: &mut Pieces) -> Result<(), Fault> {
-        let new = || Block::Thinking { text: String::new(), signature: String::new(), redacted: Vec::new() };
+        let new = Block::Thinking { text: String::new(), signature: String::new(), redacted: Vec::new() };
         let Block::Thinking { text, signature, redacted } = self.block(index, new)? else { return Ok(()) };
         if let Some(piece) = &thought.text {
             text.push_str(piece);
@@ -307,7 +318,7 @@ impl Decoder {
     }
 
     fn close(&mut self, index: u64) {
-        if let Some((_, Block::Call { closed, .. })) = self.blocks.iter_mut().rev().find(|(at, _)| *at == index) {
+        if let Some((_, Block::Call { closed, .. })) = self.blocks.iter_mut().rfind(|(at, _)| *at == index) {
             *closed = true;
         }
     }

@@ -1,5 +1,5 @@
 use ThinkingLevel::{High, Low, Max, Minimal, Off};
-use ports::model::{Message, ModelErrorKind, Request, Response, Stop, ToolSpec};
+use ports::model::{Message, ModelErrorKind, Request, Response, Stop, ToolSpec, UserBlock};
 use ports::tool_names;
 use proptest::prelude::*;
 use protocol::content::Usage;
@@ -14,7 +14,7 @@ use crate::failure::Fault;
 use crate::wire::testing::{
     HOST, assert_prefixes_are_stable, body, call, conversation, read, request, result, says, target, text,
 };
-use crate::wire::{Target, Wire};
+use crate::wire::{Family, Target, Wire};
 
 const MARK: &str = r#",{"cachePoint":{"type":"default"}}"#;
 
@@ -266,12 +266,6 @@ fn a_request_goes_to_the_path_of_its_model_at_any_base() {
             "mistral.devstral-2-123b",
             "https://b.example/team/model/mistral.devstral-2-123b/converse-stream",
         ),
-        // Llama takes tools only without a stream.
-        (
-            "https://b.example",
-            "us.meta.llama4-scout-17b-instruct-v1:0",
-            "https://b.example/model/us.meta.llama4-scout-17b-instruct-v1%3A0/converse",
-        ),
         (
             "https://b.example",
             "arn:aws:bedrock:us-east-1:111122223333:application-inference-profile/a1?b",
@@ -280,6 +274,103 @@ fn a_request_goes_to_the_path_of_its_model_at_any_base() {
     ] {
         assert_eq!(url(base, model), expected);
     }
+}
+
+#[test]
+fn a_family_is_known_by_any_name_of_a_model_the_surest_first() {
+    let arn = "arn:aws:bedrock:eu-west-1:111122223333:application-inference-profile/a1b2c3";
+    for (names, expected) in [
+        (&["global.anthropic.claude-opus-5-5"][..], Family::Claude),
+        (&["anthropic/claude-opus-5-5", arn, "team"], Family::Claude),
+        (&[arn, "team-claude"], Family::Claude),
+        (&["bedrock/us.amazon.nova-pro-v1:0", arn, "meta.llama4"], Family::Nova),
+        (&["arn:aws:bedrock:us-east-1:1:inference-profile/us.meta.llama3-3-70b-instruct-v1:0"], Family::Llama),
+        (&["meta-llama/llama-3.3-70b-instruct", arn], Family::Llama),
+        (&[arn, "mistral.devstral-2-123b"], Family::Mistral),
+        (&["us.deepseek.r1-v1:0"], Family::R1),
+        (&["deepseek.v3-v1:0"], Family::Other),
+        (&["openai.gpt-oss-120b-1:0"], Family::GptOss),
+        (&["openai/gpt-6.1-sol", arn], Family::Gpt),
+        (&["us.writer.palmyra-x5-v1:0"], Family::Palmyra),
+        (&[arn, "my-profile"], Family::Other),
+    ] {
+        assert_eq!(Family::of(names.iter().copied()), expected, "{names:?}");
+    }
+}
+
+#[test]
+fn a_model_behind_a_profile_is_asked_as_the_model_that_it_equals() {
+    let profile = Target { family: claude().family, ..model("arn:aws:bedrock:profile/a1", Thinking::Budget) };
+    let mut asked = request(conversation(&Value::Null));
+    asked.thinking = Some(Low);
+    let told = sent(&profile, &asked);
+    assert_eq!(told["additionalModelRequestFields"]["thinking"]["budget_tokens"], json!(2048));
+    assert_eq!(told["messages"][4]["content"][0]["toolResult"]["status"], json!("error"));
+}
+
+#[test]
+fn nova_gets_no_mark_in_a_message_with_a_result_or_an_image() {
+    let picture = UserBlock::Image { mime_type: "image/png".into(), data: "iVBO".into() };
+    let round = [
+        says("go"),
+        Message::Assistant(vec![call("a", "read_file", json!({}))]),
+        Message::ToolResults(vec![result("a", "ok")]),
+        Message::Assistant(vec![text("Done.")]),
+        Message::User(vec![UserBlock::Text("Look.".into()), picture]),
+    ];
+    let marked = |target: &Target, count: usize| -> Vec<bool> {
+        let sent = sent(target, &request(round[..count].to_vec()));
+        let has_mark =
+            |turn: &Value| turn["content"].as_array().unwrap().iter().any(|it| it.get("cachePoint").is_some());
+        sent["messages"].as_array().unwrap().iter().filter(|turn| turn["role"] == "user").map(has_mark).collect()
+    };
+    assert_eq!((marked(&nova(), 1), marked(&claude(), 1)), (vec![true], vec![true]));
+    assert_eq!((marked(&nova(), 3), marked(&claude(), 3)), (vec![true, false], vec![true, true]));
+    assert_eq!((marked(&nova(), 5), marked(&claude(), 5)), (vec![true, false, false], vec![false, true, true]));
+}
+
+#[test]
+fn llama_gets_no_text_beside_calls_and_results() {
+    let llama = model("us.meta.llama4-scout-17b-instruct-v1:0", Thinking::None);
+    let picture = || UserBlock::Image { mime_type: "image/png".into(), data: "iVBO".into() };
+    let sent = sent(
+        &llama,
+        &request(vec![
+            says("go"),
+            Message::Assistant(vec![
+                text("Looking."),
+                call("a", "read_file", json!({})),
+                call("b", "read_file", json!({})),
+            ]),
+            Message::ToolResults(vec![result("a", "ok"), result("b", "fine")]),
+            says("hurry"),
+            Message::User(vec![UserBlock::Text("see".into()), picture(), UserBlock::Text("this".into())]),
+            Message::Assistant(vec![text("Done.")]),
+            says("thanks"),
+        ]),
+    );
+    let called = |id: &str| json!({ "toolUse": { "toolUseId": id, "name": "read_file", "input": {} } });
+    let result = |id: &str, text: &str| json!({ "toolResult": { "toolUseId": id, "content": [{ "text": text }] } });
+    let image = json!({ "image": { "format": "png", "source": { "bytes": "iVBO" } } });
+    assert_eq!(
+        sent["messages"],
+        json!([
+            { "role": "user", "content": [{ "text": "go" }] },
+            { "role": "assistant", "content": [called("a"), called("b")] },
+            { "role": "user", "content": [result("a", "ok"), result("b", "fine\n\nhurry\n\nsee")] },
+            { "role": "assistant", "content": [{ "text": "Go on." }] },
+            { "role": "user", "content": [image, { "text": "this" }] },
+            { "role": "assistant", "content": [{ "text": "Done." }] },
+            { "role": "user", "content": [{ "text": "thanks" }] },
+        ])
+    );
+}
+
+#[test]
+fn the_longest_answer_is_said_only_where_it_is_known() {
+    let asked = request(vec![says("go")]);
+    assert_eq!(sent(&kimi(), &asked)["inferenceConfig"], json!({ "maxTokens": 8000 }));
+    assert_eq!(sent(&Target { has_limit: false, ..kimi() }, &asked).get("inferenceConfig"), None);
 }
 
 fn start(index: u64, tool: Value) -> Value {
@@ -421,6 +512,30 @@ fn an_input_that_is_empty_is_an_object_and_one_that_is_no_json_is_kept_as_text()
     };
     assert_eq!(input(&[]), json!({}));
     assert_eq!(input(&["{\"path\": ", "oops"]), json!("{\"path\": oops"));
+}
+
+#[test]
+fn blocks_that_come_without_their_index_are_not_lost() {
+    let call_of = |id: &str| start(0, json!({ "toolUseId": id, "name": tool_names::READ_FILE }));
+    let input = |json: &str| delta(0, json!({ "toolUse": { "input": json } }));
+    let mut events = vec![
+        opening(),
+        delta(0, json!({ "reasoningContent": { "text": "Hm." } })),
+        delta(0, json!({ "text": "I look." })),
+        call_of("a"),
+        input("{\"path\":\"a\"}"),
+        stop(0),
+        call_of("b"),
+        input("{\"path\":"),
+        input("\"b\"}"),
+        stop(0),
+    ];
+    events.extend(ending("tool_use"));
+    let response = read(Wire::Converse, &nova(), &events).outcome.unwrap();
+    let path = |id: &str| call(id, tool_names::READ_FILE, json!({ "path": id }));
+    assert_eq!(response.content[1..], [text("I look."), path("a"), path("b")]);
+    let endless: Vec<_> = std::iter::repeat_n(call_of("c"), 1_001).collect();
+    assert!(matches!(read(Wire::Converse, &nova(), &endless).outcome, Err(Fault::Unusable(_))));
 }
 
 #[test]

@@ -43,6 +43,7 @@ fn targets() -> Vec<(Wire, Target)> {
         converse("us.anthropic.claude-sonnet-4-5-v1:0", Thinking::Budget),
         converse("us.amazon.nova-2-lite-v1:0", Thinking::Effort),
         converse("mistral.devstral-2-123b", Thinking::None),
+        converse("us.meta.llama4-scout-17b-instruct-v1:0", Thinking::None),
         converse("global.moonshotai.kimi-k3.1", Thinking::Always),
     ]
 }
@@ -268,10 +269,17 @@ fn converse(model: &str, body: &Value) -> Checked {
                         "only some know how a result says that it failed",
                     )?;
                 }
-                "cachePoint" => holds(is("anthropic") || is("amazon"), "only some take marks")?,
+                "cachePoint" => {
+                    holds(is("anthropic") || is("amazon"), "only some take marks")?;
+                    let is_behind_text = |pair: &[Value]| pair[1] != *block || pair[0].get("text").is_some();
+                    holds(is("anthropic") || blocks.windows(2).all(is_behind_text), "Nova takes marks behind texts")?;
+                }
                 other => return Err(format!("no such block: {other}")),
             }
         }
+        let has = |kind: &str| blocks.iter().any(|block| block.get(kind).is_some());
+        let is_mixed = (has("toolUse") || has("toolResult")) && (has("text") || has("image"));
+        holds(!is("meta.llama") || !is_mixed, "Llama takes nothing beside calls and results")?;
         let is_thinking = |block: &Value| block.get("reasoningContent").is_some();
         holds(role == "user" || !blocks.last().is_some_and(is_thinking), "no message ends in thinking")?;
     }
@@ -333,7 +341,7 @@ fn any_said() -> impl Strategy<Value = Said> {
 
 fn any_next() -> impl Strategy<Value = Next> {
     let shown = prop::collection::vec(prop::option::of(0_usize..7), 1..4);
-    let answer = (0_usize..16, prop::collection::vec(any_said(), 1..6));
+    let answer = (0_usize..18, prop::collection::vec(any_said(), 1..6));
     prop_oneof![shown.prop_map(Next::User), answer.prop_map(|(who, said)| Next::Answer(who, said))]
 }
 
