@@ -133,8 +133,13 @@ fn request() -> Request {
 
 /// Sends a request, and returns the text that was shown, and the answer or the error.
 async fn ask(model: &dyn Model) -> (String, Result<Response, ModelError>) {
+    ask_for(model, request()).await
+}
+
+/// The same for another request.
+async fn ask_for(model: &dyn Model, request: Request) -> (String, Result<Response, ModelError>) {
     let mut text = String::new();
-    let mut stream = match model.stream(request()).await {
+    let mut stream = match model.stream(request).await {
         Ok(stream) => stream,
         Err(error) => return (text, Err(error)),
     };

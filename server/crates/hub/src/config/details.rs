@@ -23,14 +23,16 @@ const VARIABLE: &str = "env:";
 /// The beginning of a text in `keys` that names an account.
 const ACCOUNT: &str = "account:";
 
-/// The settings that say where at Google requests go, each with its check and with what it must be.
-const AT_GOOGLE: &[(&str, fn(&str) -> bool, &str)] = &[
+/// The settings that say whose account at a cloud pays, and where it serves, each with its check and with what it must
+/// be.
+const PLACES: &[(&str, fn(&str) -> bool, &str)] = &[
     (
         "google_project",
         providers::is_google_project,
         "it must be the id of a Google Cloud project, such as \"my-project-1\"",
     ),
     ("google_location", is_region, "it must be a Google Cloud location, such as \"europe-west1\""),
+    ("aws_region", is_region, "it must be an AWS region, such as \"eu-central-1\""),
 ];
 
 /// The keys that commands printed: one set for the process, so that a command runs once.
@@ -123,7 +125,7 @@ pub(super) fn read(name: &str, said: &Value) -> (Said, Found) {
         right.remove("base_url");
     }
     let provider = name;
-    for (name, is_right, problem) in AT_GOOGLE {
+    for (name, is_right, problem) in PLACES {
         if right.get(*name).and_then(Value::as_str).is_some_and(|text| !is_right(text.trim())) {
             let until = format!("until it is corrected, nothing is sent to {provider}");
             found.fault(way.field(name), format!("{problem}; remove it if you have none; {until}"));
@@ -131,7 +133,7 @@ pub(super) fn read(name: &str, said: &Value) -> (Said, Found) {
         }
     }
     // In place of what was meant, another account would pay, or another country would serve.
-    let places = AT_GOOGLE.iter().map(|(name, ..)| *name);
+    let places = PLACES.iter().map(|(name, ..)| *name);
     is_lost |= ["base_url"].into_iter().chain(places).any(|name| says(name) && !right.contains_key(name));
     (Said { fields: right, is_lost }, found)
 }
@@ -156,7 +158,7 @@ pub(super) fn take(
     if let Some(value) = said.fields.get("keys") {
         provider.set_keys(listed_keys(value, &way.field("keys"), environment, &mut found));
     }
-    clouds(provider, said, has_key, &way, &mut found);
+    clouds(provider, said, has_key);
     if let Some(version) = said.text("api_version") {
         if version.starts_with(|c: char| c.is_ascii_digit()) {
             provider.set_api_version(Some(version.to_owned()));
@@ -189,14 +191,9 @@ pub(super) fn take(
 }
 
 /// Takes in what is said of a provider's accounts at clouds.
-fn clouds(provider: &mut Provider, said: &Said, has_key: bool, way: &Way, found: &mut Found) {
+fn clouds(provider: &mut Provider, said: &Said, has_key: bool) {
     let text = |name: &str| said.text(name).map(|text| text.trim().to_owned());
-    let region = text("aws_region");
-    if region.as_deref().is_some_and(|region| !is_region(region)) {
-        let problem = "it must be an AWS region, such as \"eu-central-1\"; remove it if you have none";
-        found.fault(way.field("aws_region"), problem);
-    }
-    provider.set_aws(text("aws_profile").filter(|_| !has_key), region.filter(|region| is_region(region)));
+    provider.set_aws(text("aws_profile").filter(|_| !has_key), text("aws_region"));
     provider.set_google(text("google_project"), text("google_location"));
 }
 

@@ -327,7 +327,8 @@ fn listed(item: &Value, in_folders: bool) -> Option<Listed> {
     // GitHub's, where a prompt may be shorter than the window less the answer.
     let limit = |name: &str| number(&[format!("/capabilities/limits/{name}").as_str()]);
     let parts = limit("max_prompt_tokens").zip(limit("max_output_tokens"));
-    let sum = parts.map(|(prompt, answer)| prompt.saturating_add(answer));
+    // No more than an agent reserves for an answer: a prompt would fill what is not reserved.
+    let sum = parts.map(|(prompt, answer)| prompt.saturating_add(answer.min(prompt / 4).min(32_000)));
     let window = limit("max_context_window_tokens").into_iter().chain(sum).min();
     let has =
         |list: &Vec<Value>, names: &[&str]| list.iter().filter_map(Value::as_str).any(|name| names.contains(&name));
@@ -459,7 +460,7 @@ mod tests {
         let said: Vec<_> = github.iter().map(|it| (it.id.as_str(), it.context, it.max_output, it.images)).collect();
         let expected = [
             ("m", Some(264_000), Some(64_000), Some(true)),
-            ("short", Some(192_000), Some(64_000), None),
+            ("short", Some(160_000), Some(64_000), None),
             ("full", Some(400_000), Some(128_000), None),
         ];
         assert_eq!(said, expected);

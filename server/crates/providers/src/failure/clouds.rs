@@ -31,8 +31,8 @@ impl Whose {
         } else if says(&["USER_PROJECT_DENIED"]) {
             format!(
                 "the account of {key_source} may not use the project that its requests count for{said}. Give it the \
-                 role Service Usage Consumer (roles/serviceusage.serviceUsageConsumer) there, or set another with \
-                 `gcloud auth application-default set-quota-project PROJECT`"
+                 role Service Usage Consumer (roles/serviceusage.serviceUsageConsumer) there, or set \
+                 GOOGLE_CLOUD_QUOTA_PROJECT to another project"
             )
         } else if says(&["BILLING_DISABLED"]) {
             format!(

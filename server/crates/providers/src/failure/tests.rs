@@ -97,7 +97,7 @@ fn a_refusal_of_googles_credentials_says_what_to_do() {
         (
             "Caller does not have required permission to use project p.",
             "USER_PROJECT_DENIED",
-            "roles/serviceusage.serviceUsageConsumer",
+            "there, or set GOOGLE_CLOUD_QUOTA_PROJECT",
         ),
         ("This API method requires billing to be enabled.", "BILLING_DISABLED", "Link a billing account"),
         ("Permission denied on resource project p.", "CONSUMER_INVALID", "Check google_project"),

@@ -1,11 +1,11 @@
 //! Bedrock's Converse over real HTTP on this machine: what only it has.
 
-use ports::model::{ModelErrorKind, Stop};
+use ports::model::{ModelErrorKind, Request, Stop};
 use ports::tool_names::READ_FILE;
 use serde_json::json;
 
 use super::server::{Answer, Server};
-use super::{Vendor, ask, failure, streams};
+use super::{Vendor, ask, ask_for, failure, request, streams};
 use crate::settings::Defined;
 use crate::{Catalog, Settings};
 
@@ -170,7 +170,8 @@ async fn the_longest_answer_of_a_model_that_nobody_knows_is_not_said() {
     settings.provider_mut("bedrock").unwrap().defined.push(own);
     let catalog = Catalog::new(settings);
     for id in ids {
-        ask(&*catalog.resolve(&format!("bedrock/{id}")).await.unwrap()).await.1.unwrap();
+        let long = Request { max_output_tokens: 8_000, ..request() };
+        ask_for(&*catalog.resolve(&format!("bedrock/{id}")).await.unwrap(), long).await.1.unwrap();
     }
     let says: Vec<_> = server.asked().iter().map(|asked| asked.body.contains("maxTokens")).collect();
     assert_eq!(says, [false, true]);

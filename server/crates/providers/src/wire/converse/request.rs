@@ -16,6 +16,8 @@ use crate::wire::anthropic::{BINDING, Effort, ThinkingSetting, drops_blocks, eff
 use crate::wire::prefix::Prefix;
 use crate::wire::{Target, images, tool_ids, tool_names};
 
+/// The longest answer, in tokens, that every model can be asked for.
+const SURE: u64 = 2_048;
 /// The text of a result that says nothing. The vendor refuses a blank one.
 const NOTHING: &str = "(empty)";
 /// The text of a failure that says nothing.
@@ -61,7 +63,7 @@ pub(crate) fn body(target: &Target, request: &Request) -> Result<Vec<u8>, serde_
         system.extend(family.takes_marks().then_some(SystemBlock::CachePoint(CachePoint::DEFAULT)));
     }
     serde_json::to_vec(&Body {
-        inference_config: (target.has_limit && !more.is_unlimited)
+        inference_config: ((target.has_limit || request.max_output_tokens <= SURE) && !more.is_unlimited)
             .then_some(Limits { max_tokens: request.max_output_tokens }),
         additional_model_request_fields: (!more.is_empty()).then_some(more),
         system,

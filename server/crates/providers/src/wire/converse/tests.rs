@@ -367,10 +367,13 @@ fn llama_gets_no_text_beside_calls_and_results() {
 }
 
 #[test]
-fn the_longest_answer_is_said_only_where_it_is_known() {
+fn the_longest_answer_is_said_only_where_it_is_known_or_short() {
     let asked = request(vec![says("go")]);
     assert_eq!(sent(&kimi(), &asked)["inferenceConfig"], json!({ "maxTokens": 8000 }));
-    assert_eq!(sent(&Target { has_limit: false, ..kimi() }, &asked).get("inferenceConfig"), None);
+    let unknown = Target { has_limit: false, ..kimi() };
+    assert_eq!(sent(&unknown, &asked).get("inferenceConfig"), None);
+    let short = Request { max_output_tokens: 64, ..asked };
+    assert_eq!(sent(&unknown, &short)["inferenceConfig"], json!({ "maxTokens": 64 }), "every model can do that");
 }
 
 fn start(index: u64, tool: Value) -> Value {
