@@ -23,9 +23,11 @@ const VARIABLE: &str = "env:";
 /// The beginning of a text in `keys` that names an account.
 const ACCOUNT: &str = "account:";
 
-/// The settings that say whose account at a cloud pays, and where it serves, each with its check and with what it must
-/// be.
-const PLACES: &[(&str, fn(&str) -> bool, &str)] = &[
+/// A setting, with its check and with what it must be.
+type Checked = (&'static str, fn(&str) -> bool, &'static str);
+
+/// The settings that say whose account at a cloud pays, and where it serves.
+const PLACES: &[Checked] = &[
     (
         "google_project",
         providers::is_google_project,

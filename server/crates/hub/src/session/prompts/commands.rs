@@ -166,7 +166,7 @@ impl Execute for ChooseModel {
 /// The names of a chain that come after the model that was chosen by it: those before it cannot be used.
 async fn after<'a>(shared: &Shared, chain: &'a str, chosen: &ModelInfo) -> Vec<&'a str> {
     let mut names = names(chain).collect::<Vec<_>>().into_iter();
-    while let Some(name) = names.next() {
+    for name in names.by_ref() {
         if resolve_model(shared, name).await.is_ok_and(|model| model.info().id == chosen.id) {
             break;
         }
