@@ -3,7 +3,7 @@
 use net::Url;
 
 use crate::google;
-use crate::remote::{endpoint, without_end};
+use crate::remote::{endpoint, has_version, without_end};
 use crate::settings::Provider;
 use crate::vendors::{PROJECT, REGION};
 use crate::wire::{Route, Wire};
@@ -54,13 +54,6 @@ impl Provider {
         let path = route.map(|route| route.path.as_str()).or(vendor.and_then(|vendor| vendor.path.as_deref()));
         path.map_or_else(|| self.base_url.clone(), |path| format!("{base}{path}"))
     }
-}
-
-/// True if a path names a version, such as `v1`.
-fn has_version(path: &str) -> bool {
-    let is_version =
-        |segment: &str| segment.strip_prefix('v').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
-    path.split('/').any(is_version)
 }
 
 /// The problem with an address, in words without the address, which may hold a key; none if requests could go there.

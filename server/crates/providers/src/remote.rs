@@ -282,12 +282,10 @@ pub(crate) fn endpoint(base_url: &str, route: &Route<'_>) -> Result<Url, String>
         return Err("the base URL is neither http nor https; it is written as https://host/v1".to_owned());
     }
     let base = without_end(url.path().trim_end_matches('/'));
-    let is_version =
-        |segment: &str| segment.strip_prefix('v').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
     let Route { version, path, query } = route;
     let path = if vendors::is_unversioned(base_url, path) {
         format!("{}/{path}", base.strip_suffix("/v1").unwrap_or(base))
-    } else if version.is_empty() || base.split('/').any(is_version) {
+    } else if version.is_empty() || has_version(base) {
         format!("{base}/{path}")
     } else {
         format!("{base}/{version}/{path}")
@@ -299,6 +297,13 @@ pub(crate) fn endpoint(base_url: &str, route: &Route<'_>) -> Result<Url, String>
         url.set_query(Some(both.as_deref().unwrap_or(query)));
     }
     Ok(url)
+}
+
+/// True if a path names a version, such as `v1`.
+pub(crate) fn has_version(path: &str) -> bool {
+    let is_version =
+        |segment: &str| segment.strip_prefix('v').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+    path.split('/').any(is_version)
 }
 
 /// A path without the end by which a server's own page shows where one of its services is.
