@@ -105,6 +105,7 @@ const BELOW_STORIES: &[&str] = &[
 /// for the user, and a shell nothing but what the disk may never answer.
 const PARTS_OF_PROJECT: &[(&str, &[&str])] = &[
     ("code", &["search", "text"]),
+    ("inline", &["text"]),
     ("process", &["answers", "paths"]),
     ("shell", &["answers"]),
     ("lang", &["buffers", "files", "paths", "reader", "review", "search", "text"]),
@@ -147,6 +148,7 @@ const ON_ANY_SYSTEM: &[&str] = &[
     "bash",
     "code",
     "extend",
+    "inline",
     "mask",
     "net",
     "permission",

@@ -64,6 +64,9 @@ const NOBODY: &str =
 /// The message to the model if `--yes` is no answer.
 const NOT_BY_YES: &str = "only a person can allow this; --yes does not";
 
+/// The message if nobody was asked about something that goes beyond the run.
+const NOT_HERE: &str = "Not in this run.";
+
 /// The message if nobody was asked about trust in the folder.
 const NOT_TRUSTED: &str = "Not in this run: nothing that it supplies runs, unless --trust is given.";
 
@@ -97,22 +100,12 @@ impl Answerer {
         };
         let reject = option(&[PermissionOptionKind::RejectOnce, PermissionOptionKind::RejectAlways]);
         match self {
-            // Whoever says yes to what this run does has not said so of the folder for good. The run goes on.
-            Self::Yes | Self::Nobody if request.about == PermissionAbout::Trust => {
-                view.line(&style.yellow(format!("  {} {NOT_TRUSTED}", visible::line(&request.title))))?;
+            // The run goes on without what was asked for.
+            Self::Yes | Self::Nobody if let Some(left_out) = beyond_this_run(request.about) => {
+                view.line(&style.yellow(format!("  {} {left_out}", visible::line(&request.title))))?;
                 Ok(reject.map(|option| Chosen { refused: false, ..chosen(option, None) }))
             }
-            // Nor of a program of the project's, which is allowed for good too. What needs it does without.
-            Self::Yes | Self::Nobody if request.about == PermissionAbout::Program => {
-                view.line(&style.yellow(format!("  {} Not in this run.", visible::line(&request.title))))?;
-                Ok(reject.map(|option| Chosen { refused: false, ..chosen(option, None) }))
-            }
-            // Nor of more money than the user's own budget. The turn ends, and says so.
-            Self::Yes | Self::Nobody if request.about == PermissionAbout::Budget => {
-                view.line(&style.yellow(format!("  {} Not in this run.", visible::line(&request.title))))?;
-                Ok(reject.map(|option| Chosen { refused: false, ..chosen(option, None) }))
-            }
-            // Nor has it been said of what a rule may deny, or of what says what the agent may do.
+            // Nor has yes been said of what a rule may deny, or of what says what the agent may do.
             Self::Yes if request.reason.contains(FOR_A_PERSON) => {
                 view.line(&style.yellow(format!(
                     "  {}: rejected, {}",
@@ -144,11 +137,7 @@ impl Answerer {
                     view.answered();
                     let number = line.trim().parse::<usize>().ok().and_then(|number| number.checked_sub(1));
                     if let Some(option) = number.and_then(|number| request.options.get(number)) {
-                        let is_of_call = !matches!(
-                            request.about,
-                            PermissionAbout::Trust | PermissionAbout::Program | PermissionAbout::Budget
-                        );
-                        let refused = is_refusal(option.kind) && is_of_call;
+                        let refused = is_refusal(option.kind) && beyond_this_run(request.about).is_none();
                         return Ok(Some(Chosen { refused, ..chosen(option, None) }));
                     }
                 }
@@ -214,6 +203,20 @@ impl Answerer {
                 Ok(Some(decided))
             }
         }
+    }
+}
+
+/// The words about a subject that `--yes` does not answer: whoever says yes to what a run does has not said so of what
+/// lasts for good, such as trust in the folder or a program of the project's, nor of more money than the user's own
+/// budget.
+fn beyond_this_run(about: PermissionAbout) -> Option<&'static str> {
+    match about {
+        PermissionAbout::Trust => Some(NOT_TRUSTED),
+        PermissionAbout::Program | PermissionAbout::Budget => Some(NOT_HERE),
+        PermissionAbout::ToolCall
+        | PermissionAbout::PendingEdits
+        | PermissionAbout::UnsavedText
+        | PermissionAbout::Outside => None,
     }
 }
 
