@@ -595,9 +595,9 @@ function T.the_cost_of_the_day_and_a_slow_model_are_in_the_status()
   end
   local component = "require('azimuth.status').inline()"
   status([[{ state = "ready", model = "m", cost = 0.123 }]])
-  child:wait(component .. " == 'suggests · $0.12 today'")
+  child:wait(component .. " == 'suggests · $0.123 today'")
   status([[{ state = "ready", model = "m", cost = 0.004 }]])
-  child:wait(component .. " == 'suggests · <$0.01 today'")
+  child:wait(component .. " == 'suggests · $0.004 today'")
   status([[{ state = "slow", model = "m", reason = { rule = "late", words = "It takes 3.4 seconds." } }]])
   child:wait(component .. " == 'suggestions slow'")
   inline.type(child, "1")

@@ -500,7 +500,7 @@ function T.that_a_models_price_is_not_known_is_said_once()
     "Done · 10 in, 5 out · cost unknown: test/a has no known price",
     "Done · 10 in, 5 out",
     "Done · 10 in, 5 out · cost unknown: test/b has no known price",
-    "Done · 10 in, 5 out · $0.50",
+    "Done · 10 in, 5 out · $0.500",
   })
 end
 
@@ -567,7 +567,7 @@ function T.a_cost_says_which_models_are_not_in_it()
   local begun = vim.tbl_extend("force", turn_started("t1", "hi"), { model = "first" })
   local state = folded({ begun, worked, worked, paid, turn_ended("t1", "end_turn") })
   local line = render.entry(state.entries[#state.entries]).lines[1]
-  support.contains(line, "$0.50, not counting wise and first, whose price is unknown")
+  support.contains(line, "$0.500, not counting wise and first, whose price is unknown")
 end
 
 function T.a_call_that_is_made_again_keeps_its_place()
@@ -743,6 +743,15 @@ function T.a_cut_splits_no_character()
   support.equal(text.cut("aéb", 2), "a … (2 more bytes)")
   support.equal(text.one_line("  a \n b  "), "a b")
   support.equal(text.bar("100%{x}"), "100%%{x}")
+end
+
+function T.amounts_of_money_are_written_as_the_server_writes_them()
+  local file = vim.fs.dirname(vim.fs.dirname(support.plugin)) .. "/tests/amounts.json"
+  local table_of_all = vim.json.decode(table.concat(vim.fn.readfile(file), "\n"))
+  assert(#table_of_all > 0)
+  for _, one in ipairs(table_of_all) do
+    support.equal({ one[1], text.dollars(one[1]) }, one)
+  end
 end
 
 function T.a_bar_that_is_too_narrow_loses_its_last_parts_and_no_key()

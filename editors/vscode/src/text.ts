@@ -29,10 +29,12 @@ export function escaped(text: string): string {
   return plain.replaceAll(/\/(?=\/)|www(?=\.)/gi, (start) => `${start}&#8203;`);
 }
 
-/** A cost as the command line writes it. */
+/** An amount of money, as the server writes it: `format_cost` there has the rule, `tests/amounts.json` the cases. */
 export function dollars(cost: number): string {
-  if (cost <= 0) return '$0.00';
-  return cost < 0.0005 ? '<$0.001' : `$${cost.toFixed(cost < 0.9995 ? 3 : 2)}`;
+  const thousandths = Math.round(cost * 1000);
+  if (!(cost > 0)) return '$0.00';
+  if (thousandths < 1) return '<$0.001';
+  return thousandths < 1000 ? `$${(thousandths / 1000).toFixed(3)}` : `$${(Math.round(cost * 100) / 100).toFixed(2)}`;
 }
 
 const unseen = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff\u{e0000}-\u{e007f}]/gu;

@@ -76,7 +76,7 @@ local function title_bar(state, room)
     table.insert(parts, ("context %d%%%%"):format(math.floor(100 * state.context.used / state.context.limit + 0.5)))
   end
   if state.cost > 0 then
-    table.insert(parts, text.money(state.cost))
+    table.insert(parts, text.dollars(state.cost))
   end
   return text.fit(parts, room)
 end

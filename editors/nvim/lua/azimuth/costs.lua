@@ -29,7 +29,7 @@ local function cost(of)
   if not of.cost then
     return "unknown"
   end
-  return text.cost(of.cost) .. (of.unpricedRequests > 0 and " and more" or "")
+  return text.dollars(of.cost) .. (of.unpricedRequests > 0 and " and more" or "")
 end
 
 ---@param usage azimuth.Usage
@@ -128,7 +128,7 @@ local function put_session(into, session)
   end
   local rounds, why = {}, {}
   for _, round in ipairs(session.rounds) do
-    local paid = round.cost and text.cost(round.cost) or "unknown"
+    local paid = round.cost and text.dollars(round.cost) or "unknown"
     local name = ("%s  %s"):format(os.date("%H:%M", math.floor(round.at / 1000)), round.model)
     table.insert(rounds, { name, input(round.usage), text.count(round.usage.output), percent(round.cacheHits), paid })
     table.insert(why, round.missedBecause and "missed: " .. text.one_line(round.missedBecause, 300) or false)
@@ -142,7 +142,7 @@ end
 local function put_limits(into, costs, now)
   local budgets = vim.tbl_map(function(one)
     local name = one.scope == "session" and "this conversation" or "today, all conversations"
-    return { name, text.cost(one.spent), text.cost(one.limit) }
+    return { name, text.dollars(one.spent), text.dollars(one.limit) }
   end, costs.budgets)
   put_table(into, { "Your budgets", "spent", "budget" }, budgets)
   local windows = {}
@@ -188,7 +188,7 @@ function M.drawn(costs, now)
   if costs.suggestionsCost > 0 then
     blocks.put(into, "")
     local line = "Suggestions while you type cost %s in the last 90 days, in addition."
-    blocks.put(into, line:format(text.cost(costs.suggestionsCost)), "AzimuthDim")
+    blocks.put(into, line:format(text.dollars(costs.suggestionsCost)), "AzimuthDim")
   end
   return into
 end

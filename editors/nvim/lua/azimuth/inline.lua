@@ -374,7 +374,7 @@ end
 ---@return string?
 function M.cost()
   local cost = status.cost
-  return cost and ((cost < 0.01 and "<$0.01" or ("$%.2f"):format(cost)) .. " today") or nil
+  return cost and (require("azimuth.text").dollars(cost) .. " today") or nil
 end
 
 ---@return string

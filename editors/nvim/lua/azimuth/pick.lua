@@ -35,7 +35,7 @@ function M.session(everywhere)
       format_item = function(session)
         local mark = session.sessionId == client.session() and "* " or "  "
         local title = session.title ~= "" and text.one_line(session.title, 80) or "(no prompt yet)"
-        local cost = session.cost > 0 and ", " .. text.money(session.cost) or ""
+        local cost = session.cost > 0 and ", " .. text.dollars(session.cost) or ""
         return ("%s%s (%s%s)"):format(mark, title, text.when(session.updatedAt), cost)
       end,
     }, function(session)

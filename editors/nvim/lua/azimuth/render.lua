@@ -492,7 +492,7 @@ function draw.turn_end(entry)
   local names = text.one_line(table.concat(unpriced, " and "), 80)
   if entry.cost and entry.cost > 0 then
     local but = #unpriced > 0 and (", not counting %s, whose price is unknown"):format(names) or ""
-    table.insert(parts, text.money(entry.cost) .. but)
+    table.insert(parts, text.dollars(entry.cost) .. but)
   elseif #unpriced > 0 then
     local have = #unpriced == 1 and "has" or "have"
     table.insert(parts, ("cost unknown: %s %s no known price"):format(names, have))

@@ -153,7 +153,7 @@ local function compose(state)
     table.insert(parts, mode)
   end
   if state.cost > 0 then
-    table.insert(parts, text.money(state.cost))
+    table.insert(parts, text.dollars(state.cost))
   end
   -- A status line reads `%` as an instruction.
   local line = ("azimuth: " .. table.concat(parts, " · ")):gsub("%%", "%%%%")

@@ -147,22 +147,19 @@ function M.bytes(bytes)
   return ("%.1f GB"):format(bytes / 1000000000)
 end
 
----@param dollars number
+--- An amount of money, as the server writes it: `format_cost` there has the rule, `tests/amounts.json` the cases.
+---@param cost number
 ---@return string
-function M.money(dollars)
-  return dollars < 0.1 and ("$%.4f"):format(dollars) or ("$%.2f"):format(dollars)
-end
-
---- A cost as the command line writes it.
----@param dollars number
----@return string
-function M.cost(dollars)
-  if dollars <= 0 then
+function M.dollars(cost)
+  local thousandths = math.floor(cost * 1000 + 0.5)
+  if cost <= 0 or cost ~= cost then
     return "$0.00"
-  elseif dollars < 0.0005 then
+  elseif thousandths < 1 then
     return "<$0.001"
+  elseif thousandths < 1000 then
+    return ("$%.3f"):format(thousandths / 1000)
   end
-  return (dollars < 0.9995 and "$%.3f" or "$%.2f"):format(dollars)
+  return ("$%.2f"):format(math.floor(cost * 100 + 0.5) / 100)
 end
 
 ---@param number integer

@@ -1,6 +1,7 @@
 // The state of suggestions where the user types, and the reason if there are none. Pure.
 
 import type { InlineStatusParams, Reason } from '../generated/protocol';
+import { dollars } from '../text';
 
 /** All that it depends on. */
 export interface Facts {
@@ -117,7 +118,7 @@ export function switchInWords(value: Switch, language: string | undefined, other
 /** The item in the status bar: its text, and what it says when it is pointed at. */
 export function wordsOf({ kind, reason, model, editModel, cost, isCostUnknown }: State): { text: string; tooltip: string } {
   const title = kind === 'ready' && editModel !== undefined ? (reason === undefined ? 'text and edits are suggested' : 'only edits are suggested') : titles[kind];
-  const today = cost === undefined ? undefined : `${cost < 0.01 ? '<$0.01' : `$${cost.toFixed(2)}`} today`;
+  const today = cost === undefined ? undefined : `${dollars(cost)} today`;
   const lines = [
     `Azimuth: ${title}`,
     reason?.words,

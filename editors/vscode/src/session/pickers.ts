@@ -4,7 +4,7 @@ import * as vscode from 'vscode';
 import { modes } from '../generated/modes';
 import type { Mode, SessionInfo, ThinkingLevel } from '../generated/protocol';
 import { isError, messageOf, type Request } from '../server/requests';
-import { iconless, unlinked, visible } from '../text';
+import { dollars, iconless, unlinked, visible } from '../text';
 import { thinkingOf } from './fold';
 import type { Session } from './session';
 
@@ -150,7 +150,7 @@ export async function pickAcceptEdits(session: Session): Promise<void> {
 
 function sessionItem(session: SessionInfo, current: string | undefined): SessionItem {
   const { sessionId, title, updatedAt, cost } = session;
-  const words = [new Date(updatedAt).toLocaleString(), cost > 0 ? `$${cost.toFixed(2)}` : '', sessionId === current ? 'shown now' : ''];
+  const words = [new Date(updatedAt).toLocaleString(), cost > 0 ? dollars(cost) : '', sessionId === current ? 'shown now' : ''];
   return {
     label: title === '' ? 'No prompt yet' : iconless(title),
     description: words.filter((word) => word !== '').join(' · '),

@@ -6,7 +6,7 @@ import type { Changes } from '../instruct/changes';
 import type { Review } from '../review/review';
 import type { Server } from '../server/server';
 import { shortCommand, waitingInWords, waitingTerminals } from '../terminal/state';
-import { iconless, visible } from '../text';
+import { dollars, iconless, visible } from '../text';
 import { asked } from './fold';
 import type { Session } from './session';
 
@@ -110,8 +110,4 @@ async function setContext(key: string, value: boolean): Promise<void> {
   if (contexts.get(key) === value) return;
   contexts.set(key, value);
   await vscode.commands.executeCommand('setContext', key, value);
-}
-
-function dollars(amount: number): string {
-  return amount >= 0.01 ? `$${amount.toFixed(2)}` : '<$0.01';
 }

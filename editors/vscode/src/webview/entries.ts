@@ -4,7 +4,7 @@ import { type Direction, type Location, type PermissionOutcome, type PermissionR
 import { linesInWords } from '../chat/mentions';
 import type { Intent } from '../chat/messages';
 import { type OwnEntry, type Ran, type ToolEntry, workInWords } from '../chat/ran';
-import { visible } from '../text';
+import { dollars, visible } from '../text';
 import { type Child, button, h, refill } from './dom';
 import { type DiffEntry, type Entry, type PromptEntry, textOf } from '../chat/fold';
 import { type EndEntry, paidInWords, tokensOf } from '../chat/used';
@@ -352,14 +352,11 @@ function detailOf({ detail, reason }: PermissionRequest): Child[] {
   ];
 }
 
-/** Such as `12,345 tokens (9,000 cached), $0.0123`; a price that is not known is said where the entry says so. */
+/** Such as `12,345 tokens (9,000 cached), $0.012`; a price that is not known is said where the entry says so. */
 export function costInWords({ usage, cost, unpriced }: Pick<EndEntry, 'usage' | 'cost' | 'unpriced'>): string {
   const tokens = tokensOf(usage);
   if (tokens === 0) return '';
   const cached = usage.cacheRead > 0 ? ` (${usage.cacheRead.toLocaleString('en')} cached)` : '';
-  return [`${tokens.toLocaleString('en')} tokens${cached}`, ...paidInWords(cost === undefined ? undefined : money(cost), unpriced?.map(visible) ?? [])].join(', ');
+  return [`${tokens.toLocaleString('en')} tokens${cached}`, ...paidInWords(cost === undefined ? undefined : dollars(cost), unpriced?.map(visible) ?? [])].join(', ');
 }
 
-export function money(cost: number): string {
-  return `$${cost.toFixed(cost > 0 && cost < 0.1 ? 4 : 2)}`;
-}

@@ -5,11 +5,10 @@ import type { Attachment, Draft, Facts, SentPrompt } from '../chat/messages';
 import { modes } from '../generated/modes';
 import type { PromptBlock, PromptCompleteResult, SessionId } from '../generated/protocol';
 import { asked, thinkingOf } from '../session/fold';
-import { visible } from '../text';
+import { dollars, visible } from '../text';
 import { button, h, refill } from './dom';
 import type { Post } from './entries';
 import type { Chat } from '../chat/fold';
-import { money } from './entries';
 
 /** The tallest that the prompt grows, as a part of the view. */
 const TALLEST = 0.4;
@@ -163,7 +162,7 @@ export class Prompt {
         class: `link${facts.accepts === undefined && !modes[facts.mode].acceptsEdits ? '' : ' warn'}`, title: 'Choose if edits are accepted automatically, and for how long',
       }),
       ...(context ? [h('span', { title: `${context.used.toLocaleString('en')} of ${context.limit.toLocaleString('en')} tokens` }, `context ${Math.round((100 * context.used) / Math.max(1, context.limit))}%`)] : []),
-      ...(chat && chat.cost > 0 ? [button(money(chat.cost), () => this.post({ type: 'showCosts' }), { class: 'link', title: 'Show what models cost' })] : []),
+      ...(chat && chat.cost > 0 ? [button(dollars(chat.cost), () => this.post({ type: 'showCosts' }), { class: 'link', title: 'Show what models cost' })] : []),
       ...(running && chat ? [this.doing(chat)] : []),
     );
   }

@@ -91,9 +91,9 @@ describe('the state of suggestions', () => {
 
   it('has the cost of the day, if there is one, and says if it is not known', () => {
     const said = (status: object) => wordsOf(stateOf({ ...fine, status: { state: 'ready', model: 'm', ...status } }));
-    assert.match(said({ cost: 0.123 }).text, /Suggestions · \$0\.12 today$/);
-    assert.match(said({ cost: 0.123 }).tooltip, /Cost: \$0\.12 today \(UTC\), in all windows/);
-    assert.match(said({ cost: 0.004 }).text, /<\$0\.01 today$/);
+    assert.match(said({ cost: 0.123 }).text, /Suggestions · \$0\.123 today$/);
+    assert.match(said({ cost: 0.123 }).tooltip, /Cost: \$0\.123 today \(UTC\), in all windows/);
+    assert.match(said({ cost: 0.004 }).text, /\$0\.004 today$/);
     assert.doesNotMatch(said({}).text + said({}).tooltip, /today|cost/i);
     assert.match(said({ costUnknown: true }).tooltip, /cost of the model is not known/);
   });

@@ -1,8 +1,9 @@
 // The way that a text of others is shown.
 
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { escaped, iconless, unlinked, visible } from '../../src/text';
+import { dollars, escaped, iconless, unlinked, visible } from '../../src/text';
 
 test('what cannot be seen, or turns text round, is shown as what it is', () => {
   assert.equal(visible('user\u202egnp.exe'), 'user\\u202egnp.exe');
@@ -28,4 +29,10 @@ test('in Markdown the text of others has no marks and no links', () => {
 
 test('a label shows what is run, and no icon instead of it', () => {
   assert.equal(iconless('rm $(cat files) \u202e$$(x)'), 'rm $ (cat files) \\u202e$$ (x)');
+});
+
+test('amounts of money are written as the server writes them', () => {
+  const table = JSON.parse(readFileSync('../../tests/amounts.json', 'utf8')) as [number, string][];
+  assert.ok(table.length > 0);
+  assert.deepEqual(table.map(([amount]) => [amount, dollars(amount)]), table);
 });

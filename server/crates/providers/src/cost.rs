@@ -3,16 +3,18 @@
 pub use ports::model::cost;
 
 /// Writes an amount in US dollars as it is shown: `$0.00` for nothing, three decimals below a dollar, two from there
-/// on. One that would round to nothing is `<$0.001`.
+/// on. One that would round to nothing is `<$0.001`. The panels have the same rule, each as a function `dollars`.
 pub fn format_cost(dollars: f64) -> String {
+    // Languages differ in how they write a half, so it is rounded before it is written.
+    let thousandths = (dollars * 1000.0).round();
     if dollars <= 0.0 || dollars.is_nan() {
         "$0.00".to_owned()
-    } else if dollars < 0.0005 {
+    } else if thousandths < 1.0 {
         "<$0.001".to_owned()
-    } else if dollars < 0.9995 {
-        format!("${dollars:.3}")
+    } else if thousandths < 1000.0 {
+        format!("${:.3}", thousandths / 1000.0)
     } else {
-        format!("${dollars:.2}")
+        format!("${:.2}", (dollars * 100.0).round() / 100.0)
     }
 }
 
@@ -42,8 +44,12 @@ mod tests {
     }
 
     #[test]
-    fn amounts_have_three_decimals_below_a_dollar_and_two_above() {
-        let written = [0.0, 0.0001, 0.001, 0.1234, 0.9994, 0.9996, 1.5, 99.994].map(format_cost);
-        assert_eq!(written, ["$0.00", "<$0.001", "$0.001", "$0.123", "$0.999", "$1.00", "$1.50", "$99.99"]);
+    fn amounts_are_written_as_the_table_has_them_that_the_panels_are_tested_with_too() {
+        let table: Vec<(f64, String)> = serde_json::from_str(include_str!("../../../../tests/amounts.json")).unwrap();
+        for (dollars, written) in &table {
+            assert_eq!(format_cost(*dollars), *written, "{dollars}");
+        }
+        assert!(!table.is_empty());
+        assert_eq!(format_cost(f64::NAN), "$0.00");
     }
 }

@@ -39,7 +39,7 @@ end
 ---@return azimuth.inline.CountsRow[]
 local function rows(of, is_counted)
   if not is_counted then
-    return { { "cost", text.cost(of.cost) } }
+    return { { "cost", text.dollars(of.cost) } }
   end
   local function ms(time)
     return time and ("%d ms"):format(time) or "-"
@@ -64,7 +64,7 @@ local function rows(of, is_counted)
     { "needed no request", with_share(of.givenFromCache, of.given) },
     { "half answered within", ms(of.p50Ms) },
     { "nine of ten within", ms(of.p90Ms) },
-    { "cost", text.cost(of.cost) },
+    { "cost", text.dollars(of.cost) },
   })
 end
 
