@@ -76,7 +76,7 @@ enum Command {
         #[command(subcommand)]
         command: auth::Auth,
     },
-    /// Show what the requests to models used and cost: by model, or by day, provider or session.
+    /// Show what the requests to models used and cost: by model, or by day, provider, project or session.
     Stats {
         /// The days to add up, today (UTC) among them; without it, all time.
         #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u32).range(1..))]
@@ -84,6 +84,9 @@ enum Command {
         /// The rows.
         #[arg(long, value_name = "ROWS", default_value = By::Model.name(), value_parser = divisions())]
         by: By,
+        /// Show instead the number of prompts, turns and calls of tools, and the speed of models.
+        #[arg(long, conflicts_with = "by")]
+        activity: bool,
         /// Write JSON.
         #[arg(long)]
         json: bool,
@@ -265,7 +268,8 @@ async fn run(cli: Cli) -> Result<ExitCode, Failure> {
         Command::Providers { command: Some(command), .. } => providers::run(command).await,
         Command::Providers { command: None, json } => providers::list(json, log).await,
         Command::Auth { command } => auth::run(command).await,
-        Command::Stats { days, by, json } => stats::run(days, by, json, log),
+        Command::Stats { days, activity: true, json, .. } => stats::activity(days, json, log),
+        Command::Stats { days, by, json, .. } => stats::run(days, by, json, log),
         Command::Suggestions { days, json } => suggestions::run(days, json, log),
         Command::Doctor => doctor::run(log).await,
     }

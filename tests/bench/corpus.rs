@@ -62,6 +62,7 @@ fn one_turn(log: &mut Vec<Event>, number: usize) {
             ],
             usage: Usage { input: 4000, output: 120, cache_read: 20_000, cache_write: 0 },
             cost: Some(0.01),
+            timing: None,
         });
         log.push(Event::ToolCallStarted {
             turn_id: turn_id.clone(),

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use harness::{Answer, Client, ModelServer, Profile, Project, Setup, Wire, binary};
-use hub::clock::Clock;
+use hub::clock::{Clock, day_of, name_of};
 use ports::model::cost;
 use protocol::content::Usage;
 use protocol::turn::StopReason;
@@ -105,12 +105,17 @@ async fn what_two_models_spent_on_two_days_is_told_by_model_day_and_session() {
         client.prompt(&session, "And today?").await;
         client.until_end(&session, StopReason::EndTurn).await;
     }
+    let sums = client.call::<methods::CostsSums>(json!({})).await;
+    assert_eq!((sums.today.requests, sums.total.requests, sums.total.unpriced_requests), (2, 4, 1));
+    assert_eq!(sums.day, name_of(day_of(world.now.load(Ordering::Relaxed))));
+    assert!(sums.total.cost.is_some_and(|cost| (cost - 3.0 * one).abs() < 1e-9), "{sums:?}");
     let told = costs(&client, &session).await;
     for line in [
         "- `test/claude-sonnet-4-6`: $0.001, 3 requests, 330 tokens (20 % of the input from the cache)",
         "- `test/model-2`: cost unknown, 1 request, 110 tokens (20 % of the input from the cache)",
         "- of this, titles: cost unknown, 1 request, 110 tokens",
         "The last 3 turns, the last first:",
+        "So far:\n\n- 3 prompts, 3 turns, 3 requests\n- `test/claude-sonnet-4-6`: begins after ",
         "Today (UTC), in all conversations: $0.001, 2 requests, 220 tokens (20 % of the input from the cache).",
     ] {
         assert!(told.contains(line), "{line}\n{told}");
@@ -124,6 +129,19 @@ async fn what_two_models_spent_on_two_days_is_told_by_model_day_and_session() {
     assert_eq!(columns(&table, "total"), ["total", "4", "320", "40", "80", "0", "20 %", "$0.001 and more"]);
     assert!(table.contains("Of the total, titles: 1 request, cost unknown."), "{table}");
     assert!(table.contains("because the price was not known: test/model-2 (1 request)."), "{table}");
+
+    let activity = world.stats_json(&["--activity"]);
+    assert_eq!(
+        (&activity["conversations"], &activity["prompts"], &activity["requests"]),
+        (&json!(1), &json!(3), &json!(3))
+    );
+    assert_eq!((&activity["speeds"][0]["model"], &activity["speeds"][0]["answers"]), (&json!(PRICED), &json!(3)));
+    assert!(activity["speeds"][0]["tokensPerSecond"].as_f64().is_some_and(|rate| rate > 0.0), "{activity}");
+    assert!(world.stats(&["--activity"]).contains("first piece after"), "{activity}");
+    let projects = world.stats_json(&["--by", "project"]);
+    let project = projects["rows"][0]["name"].as_str().unwrap();
+    assert!(project.ends_with(&format!("/{}", projects["rows"][0]["title"].as_str().unwrap())), "{projects}");
+    assert_eq!((projects["rows"].as_array().map(Vec::len), &projects["rows"][0]["requests"]), (Some(1), &json!(4)));
 
     let days = world.stats_json(&["--by", "day"]);
     let first = &days["rows"][1];

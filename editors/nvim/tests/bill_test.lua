@@ -38,12 +38,20 @@ function T.the_costs_are_tables_with_budgets_limits_and_requests()
         { at = NOW, model = "a/x", usage = usage, cost = 0.125, cacheHits = 0.3 },
         { at = NOW, model = "b/y", usage = usage, missedBecause = "the model changed; the last one was a/x" },
       },
+      activity = {
+        prompts = 2,
+        turns = 3,
+        requests = 4,
+        tools = { { name = "read_file", calls = 5, failed = 1 } },
+        speeds = { { model = "a/x", answers = 4, firstMs = 840, tokensPerSecond = 41.6 } },
+      },
     },
     today = spending(0.25),
     total = spending(1.5),
     models = rows,
     providers = {},
     days = {},
+    projects = { { name = "/home/me/app", title = "app", spending = spending(0.25) } },
     unpriced = { { model = "b/y", requests = 2 } },
     suggestionsCost = 0.5,
     budgets = { { scope = "session", limit = 1, spent = 0.75 } },
@@ -56,6 +64,10 @@ function T.the_costs_are_tables_with_budgets_limits_and_requests()
   has_line(lines, "of this, other conversations           2    100      10   30 %  $0.500")
   has_line(lines, "  missed: the model changed; the last one was a/x")
   has_line(lines, "b/y                                    2    100      10   30 %  unknown")
+  has_line(lines, "app                                    2    100      10   30 %  $0.250")
+  has_line(lines, "turns                                3")
+  has_line(lines, "read_file                           5       1")
+  has_line(lines, "a/x                                     4       840 ms        42")
   has_line(lines, "Not in the costs, since the price was not known: b/y (2 requests).")
 end
 
@@ -209,7 +221,7 @@ function T.a_budget_asks_and_the_costs_are_shown()
     child:command("Azimuth costs")
     child:wait("_G.text():find('Its last requests', 1, true)")
     local shown = child:lua("return _G.text()")
-    for _, words in ipairs({ "Your budgets", "this conversation", "$0.004", "test/m", "today (UTC)" }) do
+    for _, words in ipairs({ "Your budgets", "this conversation", "$0.005", "test/m", "today (UTC)" }) do
       support.contains(shown, words)
     end
   end)

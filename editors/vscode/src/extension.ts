@@ -37,6 +37,7 @@ import { Follow } from './session/follow';
 import { Notices } from './session/notices';
 import { Session } from './session/session';
 import { Status } from './session/status';
+import { Sums } from './session/sums';
 import { Feeds } from './terminal/feeds';
 import { Tails } from './terminal/tails';
 import { Terminals } from './terminal/terminals';
@@ -85,6 +86,7 @@ export function activate(context: vscode.ExtensionContext): void {
 
   const counts = new CountsReport(inline, request);
   const costs = new CostsReport(session, request);
+  const sums = new Sums(started, session);
   const diffs = new Diffs(review, files, held, chat);
 
   started.onPromptPut((params) => {
@@ -94,7 +96,7 @@ export function activate(context: vscode.ExtensionContext): void {
   const tails = new Tails(feeds, session, (toolCallId, text) => chat.tell({ type: 'tail', toolCallId, text }));
 
   context.subscriptions.push(
-    output, held, switches, inline, edits, session, feeds, terminals, tails, follow, changes, review, files, diffs, threads, facts, chat, signs, instruct, counts, costs,
+    output, held, switches, inline, edits, session, feeds, terminals, tails, follow, changes, review, files, diffs, threads, facts, chat, signs, instruct, counts, costs, sums,
     vscode.workspace.registerFileSystemProvider(SCHEME, files, { isCaseSensitive: true }),
     trackHunksInEditor(review),
     new Lenses(review),
@@ -103,7 +105,7 @@ export function activate(context: vscode.ExtensionContext): void {
     new ChangeMarks(changes, review),
     new InstructActions(),
     new ReviewTree(review),
-    new Status(started, session, review, changes),
+    new Status(started, session, review, changes, sums),
     new InlineStatus(inline, switches),
     new EditLenses(edits),
     started.onEditChanged((params) => edits.take(params)),

@@ -2,11 +2,17 @@
 
 use std::io::{self, Write};
 use std::process::ExitCode;
+use std::sync::Arc;
 
+use hub::bill::activity::{self, Overall, first_in_words, rate_in_words};
 use hub::bill::{self, Amount, Bill, By, Line, cost_in_words, hits_in_words, requests_in_words, role_in_words};
 use hub::clock::Clock;
 use hub::visible;
+
+use protocol::costs::{Activity, ModelSpeed};
 use providers::cost::format_cost;
+use serde::Serialize;
+use store::SqliteStore;
 
 use super::Failure;
 use super::setup::Setup;
@@ -16,23 +22,67 @@ const LONGEST_TITLE: usize = 40;
 
 /// Shows the bill of the last days, or of all time.
 pub(super) fn run(days: Option<u32>, by: By, json: bool, log: Option<String>) -> Result<ExitCode, Failure> {
+    let bill = bill::bill(&*store(log)?, days, by, Clock::default().now()).map_err(Failure::new)?;
+    put(json, &bill, words)
+}
+
+/// Shows the activity of the last days, or of all time.
+pub(super) fn activity(days: Option<u32>, json: bool, log: Option<String>) -> Result<ExitCode, Failure> {
+    let overall = activity::overall(&*store(log)?, days, Clock::default().now()).map_err(Failure::new)?;
+    put(json, &overall, activity_in_words)
+}
+
+fn store(log: Option<String>) -> Result<Arc<SqliteStore>, Failure> {
     let folder = std::env::current_dir().map_err(Failure::new)?;
-    let setup = Setup::new(&[folder], log)?;
-    let bill = bill::bill(&*setup.store, days, by, Clock::default().now()).map_err(Failure::new)?;
+    Ok(Setup::new(&[folder], log)?.store)
+}
+
+/// Writes numbers as JSON or in words.
+fn put<T: Serialize>(json: bool, numbers: &T, words: fn(&T) -> String) -> Result<ExitCode, Failure> {
     let text = match json {
-        true => visible::json(&serde_json::to_string(&bill).map_err(Failure::new)?).into_owned() + "\n",
-        false => visible::text(&words(&bill)).into_owned(),
+        true => visible::json(&serde_json::to_string(numbers).map_err(Failure::new)?).into_owned() + "\n",
+        false => visible::text(&words(numbers)).into_owned(),
     };
     io::stdout().lock().write_all(text.as_bytes()).map_err(Failure::new)?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn words(bill: &Bill) -> String {
-    let time = match bill.days {
+/// The days, as a part of a sentence.
+fn time(days: Option<u32>) -> String {
+    match days {
         None => "in all time".to_owned(),
         Some(1) => "today (UTC)".to_owned(),
         Some(days) => format!("in the last {days} days (UTC)"),
-    };
+    }
+}
+
+fn activity_in_words(overall: &Overall) -> String {
+    let (Activity { prompts, turns, requests, tools, speeds }, time) = (&overall.activity, time(overall.days));
+    if *turns == 0 {
+        return format!("No turn began {time}.\n");
+    }
+    let conversations = overall.conversations;
+    let numbers = [("conversations", conversations), ("prompts", *prompts), ("turns", *turns), ("requests", *requests)];
+    let mut text = format!("The activity {time}, without that of conversations that were deleted.\n\n");
+    text += &aligned(&numbers.map(|(name, number)| (name.to_owned(), [number.to_string()])));
+    if !tools.is_empty() {
+        let mut rows = vec![("tool".to_owned(), ["calls", "failed"].map(str::to_owned))];
+        let name = |name: &str| visible::line(name).into_owned();
+        rows.extend(tools.iter().map(|tool| (name(&tool.name), [tool.calls.to_string(), tool.failed.to_string()])));
+        text += &format!("\n{}", aligned(&rows));
+    }
+    if !speeds.is_empty() {
+        let heads = ["answers", "first piece after", "tokens per second"];
+        let mut rows = vec![("model".to_owned(), heads.map(str::to_owned))];
+        let cells = |speed: &ModelSpeed| [speed.answers.to_string(), first_in_words(speed), rate_in_words(speed)];
+        rows.extend(speeds.iter().map(|speed| (visible::line(&speed.model).into_owned(), cells(speed))));
+        text += &format!("\n{}\nTimes are medians, from the request on.\n", aligned(&rows));
+    }
+    text
+}
+
+fn words(bill: &Bill) -> String {
+    let time = time(bill.days);
     if bill.rows.is_empty() {
         let next = match bill.days {
             None => "Ask one with `azimuth exec \"PROMPT\"`, or in your editor.",
@@ -72,14 +122,19 @@ fn table(bill: &Bill) -> String {
 
     let heads = NUMBERS.map(str::to_owned);
     let mut rows = vec![(bill.by.name().to_owned(), heads)];
-    rows.extend(bill.rows.iter().map(|line| (name(line), numbers(&line.amount))));
+    rows.extend(bill.rows.iter().map(|line| (name(line, bill.by), numbers(&line.amount))));
     if bill.rows.len() > 1 {
         rows.push(("total".to_owned(), numbers(&bill.total)));
     }
+    aligned(&rows)
+}
+
+/// Rows whose names stand to the left, and whose cells to the right.
+fn aligned<const CELLS: usize>(rows: &[(String, [String; CELLS])]) -> String {
     let wide = |text: &str| text.chars().count();
     let names = rows.iter().map(|(name, _)| wide(name)).max().unwrap_or_default();
-    let mut widths = [0; NUMBERS.len()];
-    for (_, cells) in &rows {
+    let mut widths = [0; CELLS];
+    for (_, cells) in rows {
         widths.iter_mut().zip(cells).for_each(|(width, cell)| *width = wide(cell).max(*width));
     }
     let lines = rows.iter().map(|(name, cells)| {
@@ -89,8 +144,11 @@ fn table(bill: &Bill) -> String {
     lines.collect()
 }
 
-/// The name of a row; a session's with its title and where it comes from.
-fn name(line: &Line) -> String {
+/// The name of a row; a session's with its title and where it comes from, a project's in short.
+fn name(line: &Line, by: By) -> String {
+    if by == By::Project {
+        return visible::line(line.title.as_ref().unwrap_or(&line.name)).into_owned();
+    }
     let mut name = visible::line(&line.name).into_owned();
     if let Some(title) = &line.title {
         let title = visible::line(title);
@@ -125,6 +183,7 @@ mod tests {
 
     use ports::spent::Sums;
     use protocol::content::Usage;
+    use protocol::costs::ToolCalls;
 
     use super::*;
 
@@ -178,6 +237,39 @@ In addition, suggestions cost $0.500 in these days, the last 90 at most: see `az
     }
 
     #[test]
+    fn the_activity_is_counts_and_tables() {
+        let speeds = [("a", Some(37.5)), ("b", None)].map(|(model, tokens_per_second)| ModelSpeed {
+            model: model.into(),
+            answers: 2,
+            first_ms: 400,
+            tokens_per_second,
+        });
+        let tools = vec![ToolCalls { name: "read_file".into(), calls: 12, failed: 1 }];
+        let activity = Activity { prompts: 2, turns: 3, requests: 40, tools, speeds: speeds.into() };
+        let expected = "\
+The activity today (UTC), without that of conversations that were deleted.
+
+conversations   1
+prompts         2
+turns           3
+requests       40
+
+tool       calls  failed
+read_file     12       1
+
+model  answers  first piece after  tokens per second
+a            2             400 ms                 38
+b            2             400 ms                  -
+
+Times are medians, from the request on.
+";
+        let overall = Overall { days: Some(1), since: None, conversations: 1, activity };
+        assert_eq!(activity_in_words(&overall), expected);
+        let none = Overall { days: None, activity: Activity::default(), ..overall };
+        assert_eq!(activity_in_words(&none), "No turn began in all time.\n");
+    }
+
+    #[test]
     fn without_requests_it_is_said_what_to_do() {
         let all = "No model was asked in all time. Ask one with `azimuth exec \"PROMPT\"`, or in your editor.\n";
         assert_eq!(words(&empty(None)), all);
@@ -188,8 +280,10 @@ In addition, suggestions cost $0.500 in these days, the last 90 at most: see `az
     #[test]
     fn a_session_has_its_title_and_origin_in_one_line() {
         let line = Line { name: "a1".into(), title: Some(format!("One\n{}", "x".repeat(50))), ..Line::default() };
-        assert_eq!(name(&line), format!("a1  One\\n{}…", "x".repeat(35)));
+        assert_eq!(name(&line, By::Session), format!("a1  One\\n{}…", "x".repeat(35)));
         let child = Line { name: "a2".into(), parent: Some("a1".into()), deleted: true, ..Line::default() };
-        assert_eq!(name(&child), "a2 (started by a1) (deleted)");
+        assert_eq!(name(&child, By::Session), "a2 (started by a1) (deleted)");
+        let project = Line { name: "/home/me/app".into(), title: Some("app".into()), ..Line::default() };
+        assert_eq!(name(&project, By::Project), "app");
     }
 }

@@ -452,6 +452,7 @@ mod tests {
             content: vec![text("Hello.")],
             usage: Usage::default(),
             cost: None,
+            timing: None,
         };
         let unsaid = |fold: &mut Fold, id: &str| match fold.take(&completed(id)) {
             Some(Entry::Completed { unsaid, .. }) => unsaid.concat(),

@@ -23,9 +23,10 @@ local function percent(share)
   return share and ("%.0f %%"):format(share * 100) or "-"
 end
 
+--- A cost, or as much as is known of it.
 ---@param of azimuth.Spending
 ---@return string
-local function cost(of)
+function M.amount(of)
   if not of.cost then
     return "unknown"
   end
@@ -93,7 +94,7 @@ end
 ---@param of azimuth.Spending
 ---@return string[]
 local function row(name, of)
-  return { name, ("%d"):format(of.requests), input(of.usage), text.count(of.usage.output), percent(of.cacheHits), cost(of) }
+  return { name, ("%d"):format(of.requests), input(of.usage), text.count(of.usage.output), percent(of.cacheHits), M.amount(of) }
 end
 
 ---@param head string
@@ -107,8 +108,32 @@ end
 ---@return string[][]
 local function rows_of(spendings, prefix)
   return vim.tbl_map(function(one)
-    return row((prefix or "") .. one.name, one.spending)
+    return row((prefix or "") .. (one.title or one.name), one.spending)
   end, spendings)
+end
+
+---@param into azimuth.Block
+---@param activity? azimuth.Activity
+local function put_activity(into, activity)
+  if not activity or activity.turns == 0 then
+    return
+  end
+  local counts = {}
+  for _, name in ipairs({ "prompts", "turns", "requests" }) do
+    table.insert(counts, { name, ("%d"):format(activity[name]) })
+  end
+  put_table(into, { "Its activity", "number" }, counts)
+  local calls = {}
+  for _, tool in ipairs(activity.tools) do
+    table.insert(calls, { tool.name, ("%d"):format(tool.calls), ("%d"):format(tool.failed) })
+  end
+  put_table(into, { "Its calls of tools", "calls", "failed" }, calls)
+  local speeds = {}
+  for _, one in ipairs(activity.speeds) do
+    local rate = one.tokensPerSecond and ("%.0f"):format(one.tokensPerSecond) or "-"
+    table.insert(speeds, { one.model, ("%d"):format(one.answers), text.duration(one.firstMs), rate })
+  end
+  put_table(into, { "The speed of its models (median)", "answers", "first piece", "tokens/s" }, speeds)
 end
 
 ---@param into azimuth.Block
@@ -134,6 +159,7 @@ local function put_session(into, session)
     table.insert(why, round.missedBecause and "missed: " .. text.one_line(round.missedBecause, 300) or false)
   end
   put_table(into, { "Its last requests", "input", "output", "cache", "cost" }, rounds, why)
+  put_activity(into, session.activity)
 end
 
 ---@param into azimuth.Block
@@ -179,6 +205,7 @@ function M.drawn(costs, now)
   put_table(into, heads("All conversations"), { row("today (UTC)", costs.today), row("all time", costs.total) })
   put_table(into, heads("By model"), rows_of(costs.models))
   put_table(into, heads("By provider"), rows_of(costs.providers))
+  put_table(into, heads("By project"), rows_of(costs.projects or {}))
   put_table(into, heads("By day (UTC)"), rows_of(vim.list_slice(costs.days, 1, MAX_DAYS)))
   for _, one in ipairs(costs.unpriced) do
     local line = "Not in the costs, since the price was not known: %s (%s)."

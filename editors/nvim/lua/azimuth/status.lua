@@ -160,6 +160,52 @@ local function compose(state)
   return is_bypass and ("%%#%s#%s%%* %s"):format(group, mode, line) or line
 end
 
+--- The status of a session in lines, with the cost of today and of all time.
+---@param state? azimuth.State
+---@param sums? azimuth.CostsSumsResult
+---@return string[]
+function M.detail(state, sums)
+  local text = require("azimuth.text")
+  local lines = {}
+  local function put(line)
+    table.insert(lines, line)
+  end
+  put("Azimuth: " .. (state and M.doing(state) or "no session"))
+  if state then
+    local model = M.model(state)
+    put(state.title ~= "" and text.one_line(state.title) or nil)
+    put(model and "Model: " .. text.one_line(model) .. (state.scripted and " (plays a script)" or "") or nil)
+    put(M.thinking(state))
+    put(state.cost > 0 and "Cost of this session: " .. text.dollars(state.cost) or nil)
+  end
+  if sums then
+    local costs = require("azimuth.costs")
+    put("Cost of today (UTC), all sessions: " .. costs.amount(sums.today))
+    put("Cost of all time: " .. costs.amount(sums.total))
+  end
+  if state then
+    local context = state.context
+    local is_known = context and context.limit > 0
+    put(is_known and ("Context: %d%% full"):format(math.floor(100 * context.used / context.limit + 0.5)) or nil)
+    put(M.hunks(state))
+    put(state.accept_edits and M.accepting(state) or nil)
+    put((M.mode(state)))
+  end
+  return lines
+end
+
+--- Says the status of the current session, with the costs as they are now.
+function M.show()
+  local client = require("azimuth.client")
+  client.request(require("azimuth.generated.protocol").requests.costs_sums, {}, function(err, sums)
+    local lines = M.detail(client.state(), not err and sums or nil)
+    if err then
+      table.insert(lines, "The costs are not known: " .. err.message)
+    end
+    vim.notify(table.concat(lines, "\n"))
+  end)
+end
+
 ---@type table<string, string>
 local INLINE = { ready = "suggests", snoozed = "suggestions paused", slow = "suggestions slow", failing = "suggestions fail" }
 

@@ -1,6 +1,6 @@
 // The report of costs: a Markdown text with tables. Pure.
 
-import type { BudgetStatus, CostsShowResult, Quota, QuotaWindow, Round, Spending, SpendingRow } from '../generated/protocol';
+import type { Activity, BudgetStatus, CostsShowResult, CostsSumsResult, Quota, QuotaWindow, Round, Spending, SpendingRow } from '../generated/protocol';
 import { dollars, escaped } from '../text';
 
 /** The command that shows it, for words. */
@@ -18,6 +18,7 @@ export function reportOf(costs: CostsShowResult, now: number): string {
       tableOf('', [{ name: 'This conversation', spending: session.total }, ...named('Of this, ', session.side), ...ofChildren(session.children)]),
       ...(session.models.length > 1 ? [tableOf('Model', session.models)] : []),
       ...roundsOf(session.rounds),
+      ...activityOf(session.activity),
     ]),
     '## All conversations',
     total.requests === 0
@@ -25,10 +26,17 @@ export function reportOf(costs: CostsShowResult, now: number): string {
       : tableOf('', [{ name: 'Today', spending: today }, { name: 'All time', spending: total }]),
     ...tableWithTitle('By model', 'Model', costs.models),
     ...tableWithTitle('By provider', 'Provider', costs.providers),
+    ...tableWithTitle('By project', 'Project', costs.projects),
     ...tableWithTitle('By day', 'Day', costs.days.slice(0, 30)),
     ...notes(costs),
   ];
   return `${parts.join('\n\n')}\n`;
+}
+
+/** The sums as lines; that of the day only if it is still that day. */
+export function sumsInWords({ day, today, total }: CostsSumsResult, now: number): string[] {
+  const isToday = new Date(now).toISOString().startsWith(day);
+  return [...(isToday ? [`Cost of today (UTC), all sessions: ${costOf(today)}`] : []), `Cost of all time: ${costOf(total)}`];
 }
 
 /** The report if the server cannot be asked. */
@@ -65,13 +73,25 @@ function roundsOf(rounds: Round[]): string[] {
     table([['At', 'Model', 'Input', 'Output', 'Cache', 'Cost', 'Cache missed because'], ...rows], 2, 1)];
 }
 
+function activityOf(activity: Activity): string[] {
+  if (activity.turns === 0) return [];
+  const { prompts, turns, requests, tools, speeds } = activity;
+  const calls = tools.map(({ name, calls: all, failed }) => [escaped(name), `${all}`, `${failed}`]);
+  const models = speeds.map(({ model, answers, firstMs, tokensPerSecond }) => [
+    escaped(model), `${answers}`, firstMs < 1000 ? `${firstMs} ms` : `${(firstMs / 1000).toFixed(1)} s`, tokensPerSecond === undefined ? '–' : tokensPerSecond.toFixed(0),
+  ]);
+  return ['### Its activity', `Prompts: ${prompts}. Turns: ${turns}. Requests: ${requests}.`,
+    ...(calls.length === 0 ? [] : [table([['Tool', 'Calls', 'Failed'], ...calls], 1)]),
+    ...(models.length === 0 ? [] : ['The speed of its models, as medians, from the request on:', table([['Model', 'Answers', 'First piece after', 'Tokens per second'], ...models], 1)])];
+}
+
 function tableWithTitle(title: string, head: string, rows: SpendingRow[]): string[] {
   return rows.length === 0 ? [] : [`### ${title}`, tableOf(head, rows)];
 }
 
 function tableOf(head: string, rows: SpendingRow[]): string {
-  const cells = rows.map(({ name, spending }) => [
-    escaped(name), `${spending.requests}`, `${spending.usage.input + spending.usage.cacheRead + spending.usage.cacheWrite}`, `${spending.usage.output}`,
+  const cells = rows.map(({ name, title, spending }) => [
+    escaped(title ?? name), `${spending.requests}`, `${spending.usage.input + spending.usage.cacheRead + spending.usage.cacheWrite}`, `${spending.usage.output}`,
     share(spending.cacheHits), costOf(spending),
   ]);
   return table([[head, 'Requests', 'Input', 'Output', 'Cache', 'Cost'], ...cells], 1);

@@ -283,6 +283,12 @@ export interface Requests {
    */
   'azimuth/costs/show': { params: CostsShowParams; result: CostsShowResult };
   /**
+   * Returns the cost of today and of all time only. A client asks for it when the cost of a session has changed.
+   *
+   * Errors: `storeFailed`.
+   */
+  'azimuth/costs/sums': { params: CostsSumsParams; result: CostsSumsResult };
+  /**
    * Lists the accounts that Azimuth keeps, the providers that can be signed in to, and the source of each key.
    *
    * Errors: `operationFailed`.
@@ -427,6 +433,20 @@ export interface AccountSwitch {
   name: string;
   /** The name of the one before. */
   insteadOf: string;
+}
+
+/** The activity in sessions. */
+export interface Activity {
+  /** The number of the user's prompts, with those to a running turn. In sessions that a session started, there are none. */
+  prompts: number;
+  /** The number of turns, with those that continued an earlier one. */
+  turns: number;
+  /** The number of requests of turns to models whose tokens are known. */
+  requests: number;
+  /** The calls of tools, the tool that was called most first. */
+  tools: ToolCalls[];
+  /** The speed of models, the one with most answers first. Answers of older versions of Azimuth were not measured. */
+  speeds: ModelSpeed[];
 }
 
 /** The outcome of applying an edit. */
@@ -811,6 +831,8 @@ export interface CostsShowResult {
   providers: SpendingRow[];
   /** The same by day, the last first. */
   days: SpendingRow[];
+  /** The same by project, the one that cost most first: the first folder of each session, as a path. Sessions that were deleted are a row of their own. */
+  projects: SpendingRow[];
   /** The models of requests whose cost is unknown. */
   unpriced: UnpricedModel[];
   /** The cost of suggestions while the user types, of 90 days at most. It is in no other sum. */
@@ -821,6 +843,19 @@ export interface CostsShowResult {
   quotas: Quota[];
   /** The session that was asked for; absent if it is not known. */
   session?: SessionCosts;
+}
+
+/** Parameters of `azimuth/costs/sums`. */
+export type CostsSumsParams = Record<string, never>;
+
+/** Result of `azimuth/costs/sums`. */
+export interface CostsSumsResult {
+  /** Today (UTC), such as `2026-11-21`. */
+  day: string;
+  /** Today, in all sessions. */
+  today: Spending;
+  /** All time, in all sessions. */
+  total: Spending;
 }
 
 /** A decision on hunks. */
@@ -1108,6 +1143,8 @@ export interface EventMessageCompleted {
   usage: Usage;
   /** The cost of the request in US dollars; absent if the price is unknown. */
   cost?: number;
+  /** The time that the answer took; absent in logs of older versions, and if it broke off. */
+  timing?: Timing;
 }
 
 /** A message was cut off and will be requested again; what was shown of it is void. */
@@ -2430,6 +2467,8 @@ export interface ModelInfo {
   thinking: boolean;
   /** True for a model that plays a script; an interface must say so. */
   scripted: boolean;
+  /** Other names that select it, such as `opus`. */
+  aliases?: string[];
   /** The price; absent if unknown, zero if it is free. */
   price?: Price;
   /** The reason why it cannot be used, and what to do. */
@@ -2469,6 +2508,18 @@ export interface ModelSelectParams {
 export interface ModelSelectResult {
   /** The selected model. */
   model: ModelInfo;
+}
+
+/** The speed of a model: medians of its answers. */
+export interface ModelSpeed {
+  /** The model's id. */
+  model: string;
+  /** The number of answers that were measured. */
+  answers: number;
+  /** The time from the request to the first piece of the answer, in milliseconds. */
+  firstMs: number;
+  /** The tokens of the answer for each second from the request to its end; absent if the vendor reported none. */
+  tokensPerSecond?: number;
 }
 
 /** Parameters of `azimuth/model/changed`. */
@@ -3256,6 +3307,8 @@ export interface SessionCosts {
   children: Spending;
   /** The last requests of its turns, the last first. */
   rounds: Round[];
+  /** The activity in it, without that of the sessions that it started. */
+  activity: Activity;
 }
 
 /** Parameters of `azimuth/session/delete`. A running turn is cancelled first. The sessions that it started are deleted too, except for those that are running. */
@@ -3456,10 +3509,12 @@ export interface Spending {
 
 /** A row of a table of costs. */
 export interface SpendingRow {
-  /** The model, provider, day (`2026-11-21`) or role. */
+  /** The model, provider, day (`2026-11-21`), role, or the path of a project. */
   name: string;
   /** The sum. */
   spending: Spending;
+  /** A shorter name to show: that of the project's folder, with those above it if two are called the same. */
+  title?: string;
 }
 
 /** The reason why a turn ended. The first five are ACP's. */
@@ -3702,8 +3757,26 @@ export type ThinkingLevel =
   /** As much as it can. */
   | 'max';
 
+/** The time that a model's answer took, by a clock that is never set back. */
+export interface Timing {
+  /** From the request to the first piece of the answer, in milliseconds. */
+  firstMs: number;
+  /** From the request to the end of the answer, in milliseconds. */
+  totalMs: number;
+}
+
 /** One call of a tool. It is the vendor's id if the vendor gives one. */
 export type ToolCallId = string;
+
+/** The calls of a tool. */
+export interface ToolCalls {
+  /** The tool. */
+  name: string;
+  /** The number of calls. */
+  calls: number;
+  /** The number of those of them that failed, or were refused. */
+  failed: number;
+}
 
 /** The kind of a tool; ACP's tool kinds. */
 export type ToolKind =

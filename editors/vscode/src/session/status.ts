@@ -9,6 +9,7 @@ import { shortCommand, waitingInWords, waitingTerminals } from '../terminal/stat
 import { dollars, iconless, visible } from '../text';
 import { asked } from './fold';
 import type { Session } from './session';
+import type { Sums } from './sums';
 
 export class Status implements vscode.Disposable {
   private readonly item = vscode.window.createStatusBarItem('azimuth.status', vscode.StatusBarAlignment.Right, 90);
@@ -18,7 +19,7 @@ export class Status implements vscode.Disposable {
   private readonly bypass = vscode.window.createStatusBarItem('azimuth.bypass', vscode.StatusBarAlignment.Right, 88);
   private readonly subscriptions: vscode.Disposable[];
 
-  constructor(private readonly server: Server, private readonly session: Session, private readonly review: Review, private readonly changes: Changes) {
+  constructor(private readonly server: Server, private readonly session: Session, private readonly review: Review, private readonly changes: Changes, private readonly sums: Sums) {
     this.item.name = 'Azimuth';
     this.item.command = 'azimuth.chat.open';
     this.auto.name = 'Azimuth: Edits Are Accepted';
@@ -31,7 +32,7 @@ export class Status implements vscode.Disposable {
     this.bypass.command = 'azimuth.mode.select';
     const update = (): void => this.update();
     this.subscriptions = [
-      server.onState(update), session.onSwitch(update), session.onStep(update), session.onMode(update), session.onTerminals(update), review.onChange(update), changes.onChange(update),
+      server.onState(update), session.onSwitch(update), session.onStep(update), session.onMode(update), session.onTerminals(update), review.onChange(update), changes.onChange(update), sums.onChange(update),
       vscode.workspace.onDidChangeConfiguration(update), this.item, this.auto, this.bypass,
     ];
     this.update();
@@ -65,6 +66,7 @@ export class Status implements vscode.Disposable {
       now?.model === undefined ? undefined : `Model: ${now.model}`,
       now?.thinking === undefined ? undefined : `Thinking: ${now.thinking}`,
       state === undefined || state.cost === 0 ? undefined : `Cost of this session: ${dollars(state.cost)}`,
+      ...this.sums.words,
       state?.context === undefined ? undefined : `Context: ${Math.round((100 * state.context.used) / state.context.limit)}% full`,
       hunks === 0 ? undefined : `${hunks} ${hunks === 1 ? 'hunk waits' : 'hunks wait'} for your decision`,
       ...waits.map((terminal) => `${shortCommand(terminal.running?.command ?? terminal.title)} ${waitingInWords(terminal.waiting)}`),

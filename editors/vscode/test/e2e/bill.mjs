@@ -91,6 +91,14 @@ try {
   assert.equal(model.asked.length, 3);
   told('a budget warns, asks, and is raised by the answer');
 
+  await steps.status(world, /Cost of this session: \$0\.011\s+Cost of today \(UTC\), all sessions: \$0\.011\s+Cost of all time: \$0\.011/);
+  await page.locator('.statusbar-item[id$="azimuth.status"] a').hover();
+  await page.locator('.monaco-hover', { hasText: 'Cost of all time' }).first().waitFor();
+  await shot('status');
+  await page.mouse.move(400, 300);
+  await page.locator('.monaco-hover', { hasText: 'Cost of all time' }).first().waitFor({ state: 'hidden' });
+  told('the status bar tells the cost of the session, of today and of all time');
+
   await frame.locator('.status button', { hasText: '$0.01' }).click();
   let shown = '';
   await steps.until('the costs', async () => {

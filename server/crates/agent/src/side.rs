@@ -154,6 +154,7 @@ mod tests {
         let info = ModelInfo {
             id: "test/small".to_owned(),
             name: "Small".to_owned(),
+            aliases: Vec::new(),
             provider: "test".to_owned(),
             context_tokens: 100_000,
             max_output_tokens: 8_000,

@@ -9,6 +9,7 @@ mod circles;
 mod live;
 mod making;
 mod mending;
+mod pace;
 mod request;
 mod retry;
 mod spending;
@@ -25,7 +26,7 @@ use ports::model::{Fallbacks, Model, Response, Stop, ToolSpec};
 use ports::session::{Interjection, NewErrors, Session};
 use ports::spent::Sums;
 use ports::tool::interrupted;
-use protocol::content::Usage;
+use protocol::content::{Timing, Usage};
 use protocol::event::Severity;
 use protocol::model::ThinkingLevel;
 use protocol::session::Mode;
@@ -240,6 +241,8 @@ struct Turn {
     tells_calls: bool,
     /// The usage and cost of its requests so far.
     sums: Sums,
+    /// The time that the last answer took, until it is recorded.
+    timing: Option<Timing>,
     refused: Vec<String>,
 }
 
@@ -297,6 +300,7 @@ impl Turn {
             new_errors: None,
             tells_calls: false,
             sums: Sums::default(),
+            timing: None,
             refused: Vec::new(),
         }
     }
@@ -552,7 +556,8 @@ impl Turn {
 
     fn complete(&mut self, content: Vec<AssistantBlock>, usage: Usage, cost: Option<f64>) {
         let (turn_id, message_id) = (self.gate.turn_id.clone(), self.message_id());
-        self.record(Event::MessageCompleted { turn_id, message_id, content, usage, cost });
+        let timing = self.timing.take();
+        self.record(Event::MessageCompleted { turn_id, message_id, content, usage, cost, timing });
         self.messages += 1;
     }
 

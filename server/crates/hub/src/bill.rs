@@ -1,8 +1,10 @@
-//! The bill: the requests to models and what they cost, by day, model, provider or session.
+//! The bill: the requests to models and what they cost, by day, model, provider, project or session.
 
+pub mod activity;
+pub(crate) mod projects;
 pub(crate) mod rounds;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use ports::spent::{Spent, Sums};
 use ports::store::{SessionFilter, Store, StoreError};
@@ -23,13 +25,15 @@ pub enum By {
     Model,
     /// By provider, the one that cost most first.
     Provider,
+    /// By project, the one that cost most first.
+    Project,
     /// By session, the one that cost most first.
     Session,
 }
 
 impl By {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Day, Self::Model, Self::Provider, Self::Session];
+    pub const ALL: [Self; 5] = [Self::Day, Self::Model, Self::Provider, Self::Project, Self::Session];
 
     /// The name, as it is written on a command line.
     pub fn name(self) -> &'static str {
@@ -37,6 +41,7 @@ impl By {
             Self::Day => "day",
             Self::Model => "model",
             Self::Provider => "provider",
+            Self::Project => "project",
             Self::Session => "session",
         }
     }
@@ -75,15 +80,15 @@ pub struct Bill {
 #[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Line {
-    /// The day, model, provider, or the session's id.
+    /// The day, model, provider, the path of the project, or the session's id.
     pub name: String,
-    /// The session's title.
+    /// The session's title, or the short name of the project.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// The session that started this one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent: Option<SessionId>,
-    /// True for a session that was deleted.
+    /// True for a session that was deleted, and for the row of all such sessions.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub deleted: bool,
     /// The sums.
@@ -134,12 +139,20 @@ pub fn bill(store: &dyn Store, days: Option<u32>, by: By, now: u64) -> Result<Bi
     let since = days.map(|days| day_of(now).saturating_sub(days.saturating_sub(1)));
     let spent = store.spent(since.unwrap_or_default())?;
     let sessions = match by {
-        By::Session => store.list(&SessionFilter { limit: usize::MAX, ..SessionFilter::default() })?,
+        By::Session | By::Project => all_sessions(store)?,
         By::Day | By::Model | By::Provider => Vec::new(),
     };
     let suggestions_cost = store.costs(since.unwrap_or_default())?.iter().map(|cost| cost.dollars).sum();
     let since = since.map(name_of);
     Ok(Bill { days, since, by, suggestions_cost, rows: lines(&spent, by, &sessions), ..parts(&spent, by) })
+}
+
+/// All sessions that there are. Blocks.
+///
+/// # Errors
+/// A failure of the store.
+pub(crate) fn all_sessions(store: &dyn Store) -> Result<Vec<SessionInfo>, StoreError> {
+    store.list(&SessionFilter { limit: usize::MAX, ..SessionFilter::default() })
 }
 
 /// The cost of these requests, or as much as is known of it.
@@ -214,12 +227,25 @@ pub(crate) fn unpriced(spent: &[Spent]) -> BTreeMap<String, u64> {
     unpriced.into_iter().map(|(model, sums)| (model, sums.unpriced)).collect()
 }
 
-/// The rows of a bill. `sessions` are those whose titles are told.
+/// The requests by model. One with an id for thinking, such as `x-thinking`, is `x` if that was asked too.
+pub(crate) fn by_model<'a>(spent: impl IntoIterator<Item = &'a Spent> + Clone) -> BTreeMap<String, Sums> {
+    let asked: HashSet<_> = spent.clone().into_iter().map(|row| row.model.as_str()).collect();
+    grouped(spent, |row| {
+        let plain = ["-thinking", ":thinking"].iter().find_map(|end| row.model.strip_suffix(end));
+        plain.filter(|plain| asked.contains(plain)).unwrap_or(&row.model).to_owned()
+    })
+}
+
+/// The rows of a bill. `sessions` are those whose titles or projects are told.
 pub(crate) fn lines(spent: &[Spent], by: By, sessions: &[SessionInfo]) -> Vec<Line> {
+    let known: HashMap<_, _> = sessions.iter().map(|info| (info.session_id.as_str(), info)).collect();
     let groups = match by {
         By::Day => grouped(spent, |row| name_of(row.day)),
-        By::Model => grouped(spent, |row| row.model.clone()),
+        By::Model => by_model(spent),
         By::Provider => grouped(spent, |row| provider(&row.model).to_owned()),
+        By::Project => {
+            grouped(spent, |row| known.get(row.session.as_str()).map(|info| projects::of(info)).unwrap_or_default())
+        }
         By::Session => grouped(spent, |row| row.session.to_string()),
     };
     let mut lines: Vec<_> =
@@ -229,7 +255,6 @@ pub(crate) fn lines(spent: &[Spent], by: By, sessions: &[SessionInfo]) -> Vec<Li
         return lines;
     }
     if by == By::Session {
-        let known: HashMap<_, _> = sessions.iter().map(|info| (info.session_id.as_str(), info)).collect();
         let parents: HashMap<_, _> = spent.iter().map(|row| (row.session.as_str(), &row.parent)).collect();
         for line in &mut lines {
             let info = known.get(line.name.as_str());
@@ -237,6 +262,9 @@ pub(crate) fn lines(spent: &[Spent], by: By, sessions: &[SessionInfo]) -> Vec<Li
             line.deleted = info.is_none();
             line.parent = parents.get(line.name.as_str()).and_then(|parent| (*parent).clone());
         }
+    }
+    if by == By::Project {
+        projects::name(&mut lines);
     }
     // Those that cost the same keep the order of their names.
     let weight = |line: &Line| (line.amount.0.cost, line.amount.0.usage.total());
@@ -299,6 +327,24 @@ mod tests {
         assert_eq!(rows(&some(), By::Provider), providers);
         let sessions = [named("two", 2, 0.625, 0), named("one", 2, 0.25, 1), named("three", 1, 0.0, 1)];
         assert_eq!(rows(&some(), By::Session), sessions);
+    }
+
+    #[test]
+    fn a_model_and_its_id_for_thinking_are_one_row() {
+        let requests = [
+            spent(1, "s", "a/x-thinking", 1, Some(0.25)),
+            spent(1, "s", "a/x", 1, Some(0.25)),
+            spent(1, "s", "b/x:thinking", 1, Some(0.125)),
+            spent(1, "s", "c/k-thinking", 1, None),
+        ];
+        let named = |name: &str, requests, cost, unpriced| (name.to_owned(), requests, cost, unpriced);
+        let alone = "a model is called as it was asked for if there is no other";
+        let rows = rows(&requests, By::Model);
+        assert_eq!(
+            rows,
+            [named("a/x", 2, 0.5, 0), named("b/x:thinking", 1, 0.125, 0), named("c/k-thinking", 1, 0.0, 1)],
+            "{alone}"
+        );
     }
 
     #[test]

@@ -28,7 +28,7 @@ impl KeepLists for InStore {
 
 /// The facts by which people choose a model: its window, its price, what it takes and how much it can think.
 pub fn facts(model: &ModelInfo) -> String {
-    let ModelInfo { context_tokens, price, images, levels, .. } = model;
+    let ModelInfo { context_tokens, price, images, levels, aliases, .. } = model;
     let window = match context_tokens {
         0 => None,
         1_000_000.. => Some(format!("{}M tokens", rounded(*context_tokens, 1_000_000))),
@@ -43,7 +43,9 @@ pub fn facts(model: &ModelInfo) -> String {
     });
     let levels: Vec<_> = levels.iter().copied().map(ThinkingLevel::name).collect();
     let levels = (!levels.is_empty()).then(|| format!("thinks {}", levels.join("/")));
-    let facts = [window, price.or_else(|| Some("price unknown".into())), images.then(|| "images".into()), levels];
+    let aliases = (!aliases.is_empty()).then(|| format!("also called {}", aliases.join(", ")));
+    let price = price.or_else(|| Some("price unknown".into()));
+    let facts = [window, price, images.then(|| "images".into()), levels, aliases];
     facts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
 }
 
@@ -61,12 +63,22 @@ mod tests {
     fn what_is_known_of_a_model_is_said_in_one_line() {
         let mut model: ModelInfo = serde_json::from_value(serde_json::json!({
             "id": "p/m", "name": "M", "provider": "p", "contextTokens": 1_048_576, "maxOutputTokens": 1, "available": true,
-            "images": true, "levels": ["off", "high"],
+            "images": true, "levels": ["off", "high"], "aliases": ["one", "m"],
             "price": { "input": 1.25, "output": 10.0, "long": { "above": 200_000, "input": 2.5, "output": 15.0 } }
         }))
         .unwrap();
-        assert_eq!(facts(&model), "1M tokens · $1.25 in, $10 out, more above 200k · images · thinks off/high");
-        model = ModelInfo { context_tokens: 131_072, price: None, images: false, levels: Vec::new(), ..model };
+        assert_eq!(
+            facts(&model),
+            "1M tokens · $1.25 in, $10 out, more above 200k · images · thinks off/high · also called one, m"
+        );
+        model = ModelInfo {
+            context_tokens: 131_072,
+            price: None,
+            images: false,
+            levels: Vec::new(),
+            aliases: Vec::new(),
+            ..model
+        };
         assert_eq!(facts(&model), "131k tokens · price unknown");
         model = ModelInfo { context_tokens: 0, price: Some(protocol::model::Price::default()), ..model };
         assert_eq!(facts(&model), "free");

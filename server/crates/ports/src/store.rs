@@ -9,7 +9,7 @@ use protocol::{Event, SequencedEvent, SessionId};
 use serde_json::value::RawValue;
 
 use crate::counts::{Cost, Count};
-use crate::spent::Spent;
+use crate::spent::{Spent, Sums};
 
 /// The port to what outlives the process. One value serves all threads.
 pub trait Store: Send + Sync {
@@ -155,6 +155,12 @@ pub trait Store: Send + Sync {
     /// # Errors
     /// A failure of the store.
     fn spent(&self, since: u32) -> Result<Vec<Spent>, StoreError>;
+
+    /// The sum of the same, for whoever needs no more of it.
+    ///
+    /// # Errors
+    /// A failure of the store.
+    fn sums(&self, since: u32) -> Result<Sums, StoreError>;
 
     /// A folder for a session's bulky files, such as terminal output. Made if need be, removed with the session.
     ///

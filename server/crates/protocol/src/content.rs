@@ -208,6 +208,16 @@ pub struct Usage {
     pub cache_write: u64,
 }
 
+/// The time that a model's answer took, by a clock that is never set back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Timing {
+    /// From the request to the first piece of the answer, in milliseconds.
+    pub first_ms: u64,
+    /// From the request to the end of the answer, in milliseconds.
+    pub total_ms: u64,
+}
+
 impl Usage {
     /// The sum of all tokens. It does not overflow, whatever a vendor reports.
     pub fn total(&self) -> u64 {

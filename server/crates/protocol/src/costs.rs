@@ -35,6 +35,10 @@ pub struct CostsShowResult {
     pub providers: Vec<SpendingRow>,
     /// The same by day, the last first.
     pub days: Vec<SpendingRow>,
+    /// The same by project, the one that cost most first: the first folder of each session, as a path. Sessions that
+    /// were deleted are a row of their own.
+    #[serde(default)]
+    pub projects: Vec<SpendingRow>,
     /// The models of requests whose cost is unknown.
     pub unpriced: Vec<UnpricedModel>,
     /// The cost of suggestions while the user types, of 90 days at most. It is in no other sum.
@@ -44,6 +48,23 @@ pub struct CostsShowResult {
     /// The limits of the user's accounts as vendors last told them, for each provider that did since this server
     /// started.
     pub quotas: Vec<Quota>,
+}
+
+/// Parameters of `azimuth/costs/sums`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct CostsSumsParams {}
+
+/// Result of `azimuth/costs/sums`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CostsSumsResult {
+    /// Today (UTC), such as `2026-11-21`.
+    pub day: String,
+    /// Today, in all sessions.
+    pub today: Spending,
+    /// All time, in all sessions.
+    pub total: Spending,
 }
 
 /// The costs of a session.
@@ -60,6 +81,53 @@ pub struct SessionCosts {
     pub children: Spending,
     /// The last requests of its turns, the last first.
     pub rounds: Vec<Round>,
+    /// The activity in it, without that of the sessions that it started.
+    #[serde(default)]
+    pub activity: Activity,
+}
+
+/// The activity in sessions.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Activity {
+    /// The number of the user's prompts, with those to a running turn. In sessions that a session started, there are
+    /// none.
+    pub prompts: u64,
+    /// The number of turns, with those that continued an earlier one.
+    pub turns: u64,
+    /// The number of requests of turns to models whose tokens are known.
+    pub requests: u64,
+    /// The calls of tools, the tool that was called most first.
+    pub tools: Vec<ToolCalls>,
+    /// The speed of models, the one with most answers first. Answers of older versions of Azimuth were not measured.
+    pub speeds: Vec<ModelSpeed>,
+}
+
+/// The calls of a tool.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolCalls {
+    /// The tool.
+    pub name: String,
+    /// The number of calls.
+    pub calls: u64,
+    /// The number of those of them that failed, or were refused.
+    pub failed: u64,
+}
+
+/// The speed of a model: medians of its answers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ModelSpeed {
+    /// The model's id.
+    pub model: String,
+    /// The number of answers that were measured.
+    pub answers: u64,
+    /// The time from the request to the first piece of the answer, in milliseconds.
+    pub first_ms: u64,
+    /// The tokens of the answer for each second from the request to its end; absent if the vendor reported none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens_per_second: Option<f64>,
 }
 
 /// A request of a turn that was answered.
@@ -106,8 +174,11 @@ pub struct Spending {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SpendingRow {
-    /// The model, provider, day (`2026-11-21`) or role.
+    /// The model, provider, day (`2026-11-21`), role, or the path of a project.
     pub name: String,
+    /// A shorter name to show: that of the project's folder, with those above it if two are called the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
     /// The sum.
     pub spending: Spending,
 }

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 pub use crate::checkpoint::SeenOccasion;
 use crate::checkpoint::{ChangedFile, Direction, FileImage, RestoredFile};
-use crate::content::{Location, PlanEntry, SideRole, ToolKind, Usage};
+use crate::content::{Location, PlanEntry, SideRole, Timing, ToolKind, Usage};
 use crate::model::{AccountSwitch, SwitchReason, ThinkingLevel};
 use crate::permission::{PermissionOutcome, PermissionRequest};
 use crate::review::{AutoScope, Decision, Proposal};
@@ -202,6 +202,9 @@ pub enum Event {
         /// The cost of the request in US dollars; absent if the price is unknown.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cost: Option<f64>,
+        /// The time that the answer took; absent in logs of older versions, and if it broke off.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        timing: Option<Timing>,
     },
     /// A message was cut off and will be requested again; what was shown of it is void.
     MessageDiscarded {

@@ -15,7 +15,7 @@ use crate::checkpoint::{
     CheckpointListParams, CheckpointListResult, CheckpointPreviewParams, CheckpointPreviewResult,
     CheckpointRestoreParams, CheckpointRestoreResult,
 };
-use crate::costs::{CostsShowParams, CostsShowResult};
+use crate::costs::{CostsShowParams, CostsShowResult, CostsSumsParams, CostsSumsResult};
 use crate::editor::{EditorDocumentParams, EditorFormatParams, EditorFormatResult, EditorSaveResult, EditorTextResult};
 use crate::errors::ErrorCode;
 use crate::event::EventParams;
@@ -321,6 +321,8 @@ requests! {
     /// Returns the costs of a session, of today and of all sessions, the budgets, and what vendors said of their
     /// limits.
     CostsShow = "azimuth/costs/show", global: CostsShowParams => CostsShowResult, [StoreFailed];
+    /// Returns the cost of today and of all time only. A client asks for it when the cost of a session has changed.
+    CostsSums = "azimuth/costs/sums", global: CostsSumsParams => CostsSumsResult, [StoreFailed];
     /// Lists the accounts that Azimuth keeps, the providers that can be signed in to, and the source of each key.
     AuthList = "azimuth/auth/list", global: AuthListParams => AuthListResult, [OperationFailed];
     /// Begins to sign in to a provider: the client shows the page, and the code if there is one. The client's sign-in

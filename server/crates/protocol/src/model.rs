@@ -13,6 +13,9 @@ pub struct ModelInfo {
     pub id: String,
     /// Its name, to be shown.
     pub name: String,
+    /// Other names that select it, such as `opus`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub aliases: Vec<String>,
     /// The provider, such as `anthropic`, `openai`, `ollama`, `scripted`.
     pub provider: String,
     /// The context window in tokens.

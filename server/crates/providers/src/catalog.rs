@@ -412,7 +412,7 @@ impl Catalog {
             return Err(CatalogError::Unlisted { name: keys::left_out(name).into_owned(), problem });
         }
         let entries = known.iter().chain(&found).flat_map(|(_, entries)| entries);
-        let ids = entries.map(|entry| (entry.info.id.as_str(), entry.aliases.as_slice()));
+        let ids = entries.map(|entry| (entry.info.id.as_str(), entry.info.aliases.as_slice()));
         Err(CatalogError::Unknown { name: keys::left_out(name).into_owned(), near: near::near(name, ids) })
     }
 

@@ -179,6 +179,7 @@ fn info(name: &str, context: Option<u64>) -> ModelInfo {
     ModelInfo {
         id: format!("scripted/{name}"),
         name: format!("{name} (scripted)"),
+        aliases: Vec::new(),
         provider: "scripted".to_owned(),
         context_tokens: context.unwrap_or(200_000),
         max_output_tokens: 32_000,

@@ -65,6 +65,21 @@ pub(crate) fn since(connection: &Connection, day: u32) -> Result<Vec<Spent>, Err
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
+/// The sum of all from a day on.
+pub(crate) fn sums(connection: &Connection, day: u32) -> Result<Sums, Error> {
+    // `TOTAL` adds as floats, so that it never overflows, whatever vendors report.
+    let totals: Vec<_> = ["requests", "unpriced", "input", "output", "cache_read", "cache_write", "cost"]
+        .map(|column| format!("TOTAL({column})"))
+        .into();
+    let sql = format!("SELECT {} FROM spent WHERE day >= ?1", totals.join(", "));
+    let read = |row: &Row<'_>| {
+        let number = |column| row.get(column).map(|total: f64| total as u64);
+        let usage = Usage { input: number(2)?, output: number(3)?, cache_read: number(4)?, cache_write: number(5)? };
+        Ok(Sums { requests: number(0)?, unpriced: number(1)?, usage, cost: row.get(6)? })
+    };
+    Ok(connection.prepare_cached(&sql)?.query_row([day], read)?)
+}
+
 /// True if there are sums of a session, which may have been deleted.
 pub(crate) fn knows(connection: &Connection, session: &SessionId) -> Result<bool, Error> {
     let sql = "SELECT EXISTS (SELECT 1 FROM spent WHERE session = ?1)";

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use ports::counts::{Cost, Count};
-use ports::spent::Spent;
+use ports::spent::{Spent, Sums};
 use ports::store::{Origin, SessionFilter, SessionLock, Store, StoreError};
 use protocol::session::{Purpose, SessionInfo};
 use protocol::{Event, SequencedEvent, SessionId};
@@ -168,6 +168,11 @@ impl SqliteStore {
     fn take_in_spent(&self, session: &SessionId) -> Result<(), StoreError> {
         while !self.write(Synchronous::Normal, |connection| spent::take_in(connection, session))? {}
         Ok(())
+    }
+
+    /// Has what the events of all sessions say of requests be part of the sums.
+    fn take_in_all_spent(&self) -> Result<(), StoreError> {
+        self.read(spent::behind)?.iter().try_for_each(|session| self.take_in_spent(session))
     }
 
     /// Deletes a session with its folder. Its blobs stay until they are collected.
@@ -336,10 +341,13 @@ impl Store for SqliteStore {
     }
 
     fn spent(&self, since: u32) -> Result<Vec<Spent>, StoreError> {
-        for session in self.read(spent::behind)? {
-            self.take_in_spent(&session)?;
-        }
+        self.take_in_all_spent()?;
         self.read(|connection| spent::since(connection, since))
+    }
+
+    fn sums(&self, since: u32) -> Result<Sums, StoreError> {
+        self.take_in_all_spent()?;
+        self.read(|connection| spent::sums(connection, since))
     }
 
     fn session_folder(&self, session: &SessionId) -> Result<PathBuf, StoreError> {

@@ -384,7 +384,7 @@ mod tests {
 
     fn completed() -> Event {
         let (usage, cost) = (Usage::default(), None);
-        Event::MessageCompleted { turn_id: turn(), message_id: "m".into(), content: vec![], usage, cost }
+        Event::MessageCompleted { turn_id: turn(), message_id: "m".into(), content: vec![], usage, cost, timing: None }
     }
 
     fn ended() -> Event {
@@ -419,7 +419,7 @@ mod tests {
         let notice = Event::Notice { severity: Severity::Warning, text: "A server has ended.".into() };
         let content = vec![AssistantBlock::Text { text: "Hello.\nBye.".into(), vendor: None }];
         let (turn_id, message_id, usage) = (turn(), "m".into(), Usage::default());
-        let completed = Event::MessageCompleted { turn_id, message_id, content, usage, cost: None };
+        let completed = Event::MessageCompleted { turn_id, message_id, content, usage, cost: None, timing: None };
         let text = written(&[started("Hello"), says("Hello.\n"), notice, says("Bye."), completed.clone()]);
         assert_eq!(text, "\n## Azimuth\n\nHello.\n\n*A server has ended.*\n\nBye.\n");
         let notice = Event::Notice { severity: Severity::Warning, text: "A server has ended.".into() };

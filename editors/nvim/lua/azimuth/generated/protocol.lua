@@ -19,6 +19,14 @@
 ---@field name string Its name, by which the user knows it: a variable, or the name of an account.
 ---@field insteadOf string The name of the one before.
 
+---The activity in sessions.
+---@class azimuth.Activity
+---@field prompts integer The number of the user's prompts, with those to a running turn. In sessions that a session started, there are none.
+---@field turns integer The number of turns, with those that continued an earlier one.
+---@field requests integer The number of requests of turns to models whose tokens are known.
+---@field tools azimuth.ToolCalls[] The calls of tools, the tool that was called most first.
+---@field speeds azimuth.ModelSpeed[] The speed of models, the one with most answers first. Answers of older versions of Azimuth were not measured.
+
 ---The expected text was seen.
 ---@class azimuth.ApplyOutcome.Verified
 ---@field type "verified"
@@ -262,11 +270,21 @@
 ---@field models azimuth.SpendingRow[] The same by model, the one that cost most first.
 ---@field providers azimuth.SpendingRow[] The same by provider, the one that cost most first.
 ---@field days azimuth.SpendingRow[] The same by day, the last first.
+---@field projects azimuth.SpendingRow[] The same by project, the one that cost most first: the first folder of each session, as a path. Sessions that were deleted are a row of their own.
 ---@field unpriced azimuth.UnpricedModel[] The models of requests whose cost is unknown.
 ---@field suggestionsCost number The cost of suggestions while the user types, of 90 days at most. It is in no other sum.
 ---@field budgets azimuth.BudgetStatus[] The budgets that are set.
 ---@field quotas azimuth.Quota[] The limits of the user's accounts as vendors last told them, for each provider that did since this server started.
 ---@field session? azimuth.SessionCosts The session that was asked for; absent if it is not known.
+
+---Parameters of `azimuth/costs/sums`.
+---@class azimuth.CostsSumsParams
+
+---Result of `azimuth/costs/sums`.
+---@class azimuth.CostsSumsResult
+---@field day string Today (UTC), such as `2026-11-21`.
+---@field today azimuth.Spending Today, in all sessions.
+---@field total azimuth.Spending All time, in all sessions.
 
 ---A decision on hunks.
 ---@alias azimuth.Decision
@@ -422,6 +440,7 @@
 ---@field content azimuth.AssistantBlock[] The complete content.
 ---@field usage azimuth.Usage The tokens of the request.
 ---@field cost? number The cost of the request in US dollars; absent if the price is unknown.
+---@field timing? azimuth.Timing The time that the answer took; absent in logs of older versions, and if it broke off.
 
 ---A message was cut off and will be requested again; what was shown of it is void.
 ---@class azimuth.Event.MessageDiscarded
@@ -1300,6 +1319,7 @@
 ---@field images boolean True if it takes images.
 ---@field thinking boolean True if it can think before it answers.
 ---@field scripted boolean True for a model that plays a script; an interface must say so.
+---@field aliases? string[] Other names that select it, such as `opus`.
 ---@field price? azimuth.Price The price; absent if unknown, zero if it is free.
 ---@field unavailableBecause? string The reason why it cannot be used, and what to do.
 ---@field ruledOut? boolean True if the configuration rules it out (`enabled_models`, `disabled_providers`): a picker leaves it out.
@@ -1324,6 +1344,13 @@
 ---Result of `azimuth/model/select`.
 ---@class azimuth.ModelSelectResult
 ---@field model azimuth.ModelInfo The selected model.
+
+---The speed of a model: medians of its answers.
+---@class azimuth.ModelSpeed
+---@field model string The model's id.
+---@field answers integer The number of answers that were measured.
+---@field firstMs integer The time from the request to the first piece of the answer, in milliseconds.
+---@field tokensPerSecond? number The tokens of the answer for each second from the request to its end; absent if the vendor reported none.
 
 ---Parameters of `azimuth/model/changed`.
 ---@class azimuth.ModelsChangedParams
@@ -1813,6 +1840,7 @@
 ---@field side azimuth.SpendingRow[] The part of it that was asked outside turns, by role, such as `titles`.
 ---@field children azimuth.Spending The part of it of the sessions that it started.
 ---@field rounds azimuth.Round[] The last requests of its turns, the last first.
+---@field activity azimuth.Activity The activity in it, without that of the sessions that it started.
 
 ---Parameters of `azimuth/session/delete`. A running turn is cancelled first. The sessions that it started are deleted too, except for those that are running.
 ---@class azimuth.SessionDeleteParams
@@ -1937,8 +1965,9 @@
 
 ---A row of a table of costs.
 ---@class azimuth.SpendingRow
----@field name string The model, provider, day (`2026-11-21`) or role.
+---@field name string The model, provider, day (`2026-11-21`), role, or the path of a project.
 ---@field spending azimuth.Spending The sum.
+---@field title? string A shorter name to show: that of the project's folder, with those above it if two are called the same.
 
 ---The reason why a turn ended. The first five are ACP's.
 ---@alias azimuth.StopReason
@@ -2084,8 +2113,19 @@
 ---| "xhigh" # Very much.
 ---| "max" # As much as it can.
 
+---The time that a model's answer took, by a clock that is never set back.
+---@class azimuth.Timing
+---@field firstMs integer From the request to the first piece of the answer, in milliseconds.
+---@field totalMs integer From the request to the end of the answer, in milliseconds.
+
 ---One call of a tool. It is the vendor's id if the vendor gives one.
 ---@alias azimuth.ToolCallId string
+
+---The calls of a tool.
+---@class azimuth.ToolCalls
+---@field name string The tool.
+---@field calls integer The number of calls.
+---@field failed integer The number of those of them that failed, or were refused.
 
 ---The kind of a tool; ACP's tool kinds.
 ---@alias azimuth.ToolKind
@@ -2303,6 +2343,8 @@ M.requests = {
   inline_counts = "azimuth/inline/counts",
   ---Returns the costs of a session, of today and of all sessions, the budgets, and what vendors said of their limits. Params: `azimuth.CostsShowParams`. Result: `azimuth.CostsShowResult`.
   costs_show = "azimuth/costs/show",
+  ---Returns the cost of today and of all time only. A client asks for it when the cost of a session has changed. Params: `azimuth.CostsSumsParams`. Result: `azimuth.CostsSumsResult`.
+  costs_sums = "azimuth/costs/sums",
   ---Lists the accounts that Azimuth keeps, the providers that can be signed in to, and the source of each key. Params: `azimuth.AuthListParams`. Result: `azimuth.AuthListResult`.
   auth_list = "azimuth/auth/list",
   ---Begins to sign in to a provider: the client shows the page, and the code if there is one. The client's sign-in that has begun before ends. Params: `azimuth.AuthLoginParams`. Result: `azimuth.AuthLoginResult`.

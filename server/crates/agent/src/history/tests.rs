@@ -85,7 +85,7 @@ fn says(said: &str) -> AssistantBlock {
 
 fn completed(id: &str, content: Vec<AssistantBlock>) -> Event {
     let (turn_id, message_id) = (TurnId::from("t"), MessageId::from(id));
-    Event::MessageCompleted { turn_id, message_id, content, usage: Usage::default(), cost: None }
+    Event::MessageCompleted { turn_id, message_id, content, usage: Usage::default(), cost: None, timing: None }
 }
 
 fn result(id: &str, said: &str) -> ToolResult {

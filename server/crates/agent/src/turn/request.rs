@@ -12,6 +12,7 @@ use protocol::turn::StopReason;
 use protocol::{AssistantBlock, Event};
 
 use super::live::{Doomed, LiveCalls, LiveText};
+use super::pace::Pace;
 use super::retry::{MOST_TOLD, Next};
 use super::{End, Turn};
 use crate::file_blocks;
@@ -198,6 +199,7 @@ impl Turn {
     /// Asks once. With `looks`, the answer is dropped as soon as a call in it is seen to fail.
     async fn attempt(&mut self, looks: bool, shown: &mut Shown, used: &mut Usage) -> Attempt {
         self.takes_other_account(None).await;
+        self.timing = None;
         let request = Request {
             system: self.system.clone(),
             tools: self.tools.clone(),
@@ -207,6 +209,7 @@ impl Turn {
             cache_key: self.session_id.as_str().to_owned(),
         };
         let cancel = self.gate.cancel.clone();
+        let mut pace = Pace::begin();
         let mut stream = match until_cancelled(&cancel, self.model.stream(request)).await {
             None => return Attempt::Cancelled,
             Some(Err(error)) => return Attempt::Failed(error),
@@ -260,10 +263,12 @@ impl Turn {
                     continue;
                 }
                 ModelEvent::Finished(response) => {
+                    self.timing = Some(pace.ended());
                     text.pause(&message_id).into_iter().for_each(|shows| self.record(shows));
                     return Attempt::Answered(response);
                 }
             };
+            pace.came();
             shown.any |= !shows.is_empty();
             shown.files = text.has_files();
             shows.into_iter().for_each(|shows| self.record(shows));

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use ports::spent::{Spent, Sums};
 use ports::store::{Store, StoreError};
 use protocol::costs::{
-    BudgetStatus, CostsShowParams, CostsShowResult, Quota, SessionCosts, Spending, SpendingRow, UnpricedModel,
+    BudgetStatus, CostsShowParams, CostsShowResult, CostsSumsParams, CostsSumsResult, Quota, SessionCosts, Spending,
+    SpendingRow, UnpricedModel,
 };
 use protocol::session::SessionInfo;
 use protocol::{SessionId, methods};
@@ -17,9 +18,9 @@ use super::super::request::Handlers;
 use super::super::{ClientId, Error, Reply};
 use super::Router;
 use super::servers::Folders;
-use crate::bill::{Amount, By, grouped, lines, role_in_words, rounds, sum, unpriced};
+use crate::bill::{By, Line, activity, all_sessions, grouped, lines, role_in_words, rounds, sum, unpriced};
 use crate::budget::{Budget, Found};
-use crate::clock::day_of;
+use crate::clock::{day_of, name_of};
 use crate::config::Config;
 
 /// Registers what is answered here.
@@ -29,6 +30,20 @@ pub(super) fn register(handlers: &mut Handlers<Router, ClientId>) {
         let Folders { shared, config, folders, .. } = router.folders_of(client);
         drop(tokio::spawn(Costs { shared, config, folders }.show(params, reply)));
     });
+    handlers.on::<methods::CostsSums>(|router, id, CostsSumsParams {}, reply| {
+        let Some(client) = router.clients.get(&id) else { return };
+        let Folders { shared, .. } = router.folders_of(client);
+        drop(tokio::spawn(async move {
+            let _ = reply.send(blocking(move || sums(&shared)).await.map_err(Error::from));
+        }));
+    });
+}
+
+/// The sums of today and of all time. Blocks.
+fn sums(shared: &Shared) -> Result<CostsSumsResult, StoreError> {
+    let (store, day) = (&shared.parts.store, day_of(shared.parts.clock.now()));
+    let today = spending(&store.sums(day)?);
+    Ok(CostsSumsResult { day: name_of(day), today, total: spending(&store.sums(0)?) })
 }
 
 /// The costs, for a client.
@@ -57,10 +72,11 @@ impl Costs {
         // A session that was deleted has no log.
         let info = session_id.and_then(|id| parts.store.info(&id).ok());
         let session = match &info {
-            Some(info) => Some(session_costs(&*parts.store, &info.session_id, &spent)?),
+            Some(info) => Some(session_costs(&*parts.store, info, &spent)?),
             None => None,
         };
-        let rows = |by| lines(&asked, by, &[]).into_iter().map(|line| row(line.name, line.amount)).collect();
+        let sessions = all_sessions(&*parts.store)?;
+        let rows = |by| lines(&asked, by, &sessions).into_iter().map(row_of).collect();
         Ok(CostsShowResult {
             session,
             today: spending(&sum(spent.iter().filter(|row| row.day == today))),
@@ -68,6 +84,7 @@ impl Costs {
             models: rows(By::Model),
             providers: rows(By::Provider),
             days: rows(By::Day),
+            projects: rows(By::Project),
             unpriced: unpriced(&asked).into_iter().map(|(model, requests)| UnpricedModel { model, requests }).collect(),
             suggestions_cost: parts.store.costs(since)?.iter().map(|cost| cost.dollars).sum(),
             budgets: self.budgets(info.as_ref(), &spent)?,
@@ -89,25 +106,29 @@ impl Costs {
     }
 }
 
-fn session_costs(store: &dyn Store, id: &SessionId, spent: &[Spent]) -> Result<SessionCosts, StoreError> {
+fn session_costs(store: &dyn Store, info: &SessionInfo, spent: &[Spent]) -> Result<SessionCosts, StoreError> {
+    let id = &info.session_id;
+    let events = store.raw_events(id, 0)?;
     let is_child = |row: &&Spent| row.parent.as_ref() == Some(id);
     let all: Vec<_> = spent.iter().filter(|row| row.session == *id || is_child(row)).cloned().collect();
     let side = grouped(all.iter().filter(|row| row.role.is_some()), |row| row.role.as_deref());
     let children = all.iter().filter(is_child);
     Ok(SessionCosts {
         total: spending(&sum(&all)),
-        models: lines(&all, By::Model, &[]).into_iter().map(|line| row(line.name, line.amount)).collect(),
+        models: lines(&all, By::Model, &[]).into_iter().map(row_of).collect(),
         side: side
             .into_iter()
-            .map(|(role, sums)| row(role_in_words(role.unwrap_or_default()).to_owned(), Amount(sums)))
+            .map(|(role, sums)| (role_in_words(role.unwrap_or_default()).to_owned(), spending(&sums)))
+            .map(|(name, spending)| SpendingRow { name, title: None, spending })
             .collect(),
         children: spending(&sum(children)),
-        rounds: rounds::rounds(&store.raw_events(id, 0)?),
+        rounds: rounds::rounds(&events),
+        activity: activity::of_session(&events, info.parent.is_some()),
     })
 }
 
-fn row(name: String, amount: Amount) -> SpendingRow {
-    SpendingRow { name, spending: spending(&amount.0) }
+fn row_of(Line { name, title, amount, .. }: Line) -> SpendingRow {
+    SpendingRow { name, title, spending: spending(&amount.0) }
 }
 
 fn spending(sums: &Sums) -> Spending {

@@ -190,14 +190,21 @@ mod tests {
             locations: Vec::new(),
         };
         let (content, message_id) = (Vec::new(), "m".into());
-        let answered =
-            Event::MessageCompleted { turn_id: turn_id.clone(), message_id, content, usage, cost: Some(0.5) };
+        let answered = Event::MessageCompleted {
+            turn_id: turn_id.clone(),
+            message_id,
+            content,
+            usage,
+            cost: Some(0.5),
+            timing: None,
+        };
         let stops = Event::MessageCompleted {
             turn_id: turn_id.clone(),
             message_id: "m2".into(),
             content: Vec::new(),
             usage: Usage::default(),
             cost: Some(0.0),
+            timing: None,
         };
         let paid = Event::RequestPaid { turn_id: turn_id.clone(), usage, cost: None };
         let ended = Event::TurnEnded {

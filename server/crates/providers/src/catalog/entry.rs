@@ -51,7 +51,6 @@ const LONGEST_ANSWER: u64 = 16_384;
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
     pub(super) info: ModelInfo,
-    pub(super) aliases: Vec<String>,
     is_variant: bool,
     wire: Wire,
     target: Target,
@@ -63,7 +62,7 @@ impl Entry {
         let provider = self.info.provider.as_str();
         let own = name.strip_prefix(provider).and_then(|rest| rest.strip_prefix('/')).unwrap_or(name);
         own == bare(&self.info.id)
-            || self.aliases.iter().any(|alias| alias.eq_ignore_ascii_case(own))
+            || self.info.aliases.iter().any(|alias| alias.eq_ignore_ascii_case(own))
             || own == self.target.model && !self.is_variant
     }
 
@@ -229,6 +228,9 @@ fn entry(provider: &Provider, id: &str, listed: Option<&Listed>) -> Entry {
         info: ModelInfo {
             id: format!("{}/{id}", provider.name),
             name: if is_variant { format!("{name} (thinking)") } else { name.to_owned() },
+            aliases: aliases(own, of_data)
+                .map(|alias| if is_variant { format!("{alias}{THINKING}") } else { alias.to_owned() })
+                .collect(),
             provider: provider.name.clone(),
             context_tokens: context,
             max_output_tokens: longest.unwrap_or(LONGEST_ANSWER).min(context / 2).max(1),
@@ -246,9 +248,6 @@ fn entry(provider: &Provider, id: &str, listed: Option<&Listed>) -> Entry {
             level: None,
             scripted: false,
         },
-        aliases: aliases(own, of_data)
-            .map(|alias| if is_variant { format!("{alias}{THINKING}") } else { alias.to_owned() })
-            .collect(),
         is_variant,
         wire,
         target: Target {

@@ -172,6 +172,7 @@ impl<'a> Source<'a> {
         ModelInfo {
             id: self.provider.name.clone(),
             name: self.provider.title(),
+            aliases: Vec::new(),
             provider: self.provider.name.clone(),
             context_tokens: 0,
             max_output_tokens: 0,

@@ -24,7 +24,7 @@ fn started(model: &str) -> Event {
 
 fn message(usage: Usage, cost: Option<f64>) -> Event {
     let (turn_id, message_id) = (TurnId::from("t"), MessageId::from("m"));
-    Event::MessageCompleted { turn_id, message_id, content: Vec::new(), usage, cost }
+    Event::MessageCompleted { turn_id, message_id, content: Vec::new(), usage, cost, timing: None }
 }
 
 fn title(usage: Usage, cost: Option<f64>) -> Event {
@@ -69,6 +69,11 @@ fn requests_are_of_their_turn_its_model_and_the_day_on_which_they_ended() {
     assert_eq!(rows(&store), expected);
     assert_eq!(rows(&store), expected, "each event is taken in once");
     assert_eq!(store.spent(1).unwrap().len(), 1);
+    for day in [0, 1] {
+        let mut sums = Sums::default();
+        store.spent(day).unwrap().iter().for_each(|row| sums += row.sums);
+        assert_eq!(store.sums(day).unwrap(), sums);
+    }
 }
 
 #[test]

@@ -195,7 +195,14 @@ fn an_event_of_a_newer_azimuth_is_no_damage() {
 
 fn message(content: Vec<AssistantBlock>) -> Event {
     let usage = Usage::default();
-    Event::MessageCompleted { turn_id: TurnId::from("t"), message_id: MessageId::from("m"), content, usage, cost: None }
+    Event::MessageCompleted {
+        turn_id: TurnId::from("t"),
+        message_id: MessageId::from("m"),
+        content,
+        usage,
+        cost: None,
+        timing: None,
+    }
 }
 
 fn text() -> impl Strategy<Value = String> {
@@ -261,7 +268,7 @@ fn event() -> impl Strategy<Value = Event> {
         }),
         (vec(block(), 0..4), usage(), option::of(number())).prop_map(|(content, usage, cost)| {
             let (turn_id, message_id) = (TurnId::from("t"), MessageId::from("m"));
-            Event::MessageCompleted { turn_id, message_id, content, usage, cost }
+            Event::MessageCompleted { turn_id, message_id, content, usage, cost, timing: None }
         }),
         (turn(), text(), value()).prop_map(|(turn_id, title, input)| Event::ToolCallStarted {
             turn_id,

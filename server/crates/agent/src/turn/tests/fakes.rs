@@ -891,6 +891,7 @@ fn info(context_tokens: u64) -> ModelInfo {
     ModelInfo {
         id: "scripted/fake".to_owned(),
         name: "Fake".to_owned(),
+        aliases: Vec::new(),
         provider: "scripted".to_owned(),
         context_tokens,
         max_output_tokens: 8_000,

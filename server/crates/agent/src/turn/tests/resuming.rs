@@ -30,6 +30,7 @@ fn cut_off(calls: Vec<AssistantBlock>, begun: &[&str]) -> Stage {
         content: calls.clone(),
         usage: Usage::default(),
         cost: None,
+        timing: None,
     });
     stage.events.extend(begun);
     stage.events.push(Event::TurnEnded {

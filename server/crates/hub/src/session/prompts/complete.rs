@@ -1,10 +1,12 @@
 //! Completion of prompts: slash commands and their arguments, and files after `@`.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use agent::commands::{Choice, Choices, Known, TokenKind};
 use ports::store::{Origin, SessionFilter};
 use project::paths;
+use protocol::model::ModelInfo;
 use protocol::session::{CompletionItem, CompletionKind, PromptCompleteParams, PromptCompleteResult, Purpose};
 use tokio_util::sync::CancellationToken;
 
@@ -27,8 +29,7 @@ impl Session {
             match token.kind {
                 TokenKind::Argument(Choices::Models) => {
                     let models = shared.parts.catalog.list_soon().await.models;
-                    let usable = models.into_iter().filter(|model| model.available);
-                    known.models = usable.map(|model| Choice { value: model.id, detail: model.name }).collect();
+                    known.models = choices(models);
                 }
                 TokenKind::Argument(Choices::Sessions) => {
                     let filter = SessionFilter {
@@ -69,6 +70,17 @@ impl Session {
             let _ = reply.send(Ok(PromptCompleteResult { start, end, items }));
         });
     }
+}
+
+/// The models that can be used, then their aliases, each once: it may be a model of several providers.
+fn choices(models: Vec<ModelInfo>) -> Vec<Choice> {
+    let usable: Vec<_> = models.into_iter().filter(|model| model.available).collect();
+    let mut seen = HashSet::new();
+    let of_model =
+        |model: &ModelInfo| model.aliases.iter().map(|alias| (alias.clone(), model.name.clone())).collect::<Vec<_>>();
+    let aliases: Vec<_> = usable.iter().flat_map(of_model).filter(|(alias, _)| seen.insert(alias.clone())).collect();
+    let ids = usable.into_iter().map(|model| (model.id, model.name));
+    ids.chain(aliases).map(|(value, detail)| Choice { value, detail }).collect()
 }
 
 fn mention(path: &str, uri: String) -> CompletionItem {
@@ -119,6 +131,20 @@ fn utf16_offset(text: &str, byte: usize) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn models_are_completed_by_their_ids_and_each_alias_once() {
+        let model = |id: &str, available: bool| -> ModelInfo {
+            serde_json::from_value(serde_json::json!({
+                "id": id, "name": id.to_uppercase(), "provider": "p", "contextTokens": 1, "maxOutputTokens": 1,
+                "available": available, "aliases": ["opus", &id[2..]],
+            }))
+            .unwrap()
+        };
+        let choices = choices(vec![model("a/x", true), model("b/y", true), model("c/z", false)]);
+        let said: Vec<_> = choices.iter().map(|choice| (choice.value.as_str(), choice.detail.as_str())).collect();
+        assert_eq!(said, [("a/x", "A/X"), ("b/y", "B/Y"), ("opus", "A/X"), ("x", "A/X"), ("y", "B/Y")]);
+    }
 
     #[test]
     fn offsets_count_utf16_units() {

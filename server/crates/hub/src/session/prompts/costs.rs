@@ -4,11 +4,12 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 use ports::spent::{Spent, Sums};
+use ports::store::StoreError;
 use protocol::SessionId;
 use providers::cost::format_cost;
 
 use super::preparation::Preparation;
-use crate::bill::{cost_in_words, grouped, hits_in_words, requests_in_words, role_in_words, sum};
+use crate::bill::{activity, by_model, cost_in_words, grouped, hits_in_words, requests_in_words, role_in_words, sum};
 use crate::clock::day_of;
 use crate::feed::blocking;
 
@@ -21,11 +22,15 @@ const TURNS: usize = 5;
 /// A failure of the store, in words.
 pub(super) async fn costs(preparation: &Preparation) -> Result<String, String> {
     let store = Arc::clone(&preparation.shared.parts.store);
-    let spent = blocking(move || store.spent(0)).await.map_err(|error| error.to_string())?;
+    let (id, is_child) = (preparation.info.session_id.clone(), preparation.info.parent.is_some());
+    let read = move || Ok((store.spent(0)?, activity::of_session(&store.raw_events(&id, 0)?, is_child)));
+    let (spent, activity) = blocking(read).await.map_err(|error: StoreError| error.to_string())?;
     let today = day_of(preparation.shared.parts.clock.now());
     let session = &preparation.info.session_id;
     let children = sum(spent.iter().filter(|row| row.parent.as_ref() == Some(session)));
-    Ok(head(preparation, children) + "\n" + &details(&spent, session, today))
+    let done: String = activity::in_words(&activity).iter().map(|line| format!("- {line}\n")).collect();
+    let done = if done.is_empty() { done } else { format!("\n\nSo far:\n\n{done}") };
+    Ok(head(preparation, children) + "\n" + &details(&spent, session, today) + done.trim_end())
 }
 
 /// All that the session spent. Of the sessions that it started, that is what they have in the bill: the user may have
@@ -55,7 +60,7 @@ fn details(spent: &[Spent], session: &SessionId, today: u32) -> String {
     let of_children: Vec<_> = spent.iter().filter(|row| row.parent.as_ref() == Some(session)).collect();
     let all = || own.iter().chain(&of_children).copied();
     let mut text = String::new();
-    for (model, sums) in grouped(all(), |row| &row.model) {
+    for (model, sums) in by_model(own.iter().chain(&of_children).copied()) {
         let _ = writeln!(text, "- `{model}`: {}", in_words(&sums));
     }
     for (role, sums) in grouped(all().filter(|row| row.role.is_some()), |row| row.role.as_deref()) {
