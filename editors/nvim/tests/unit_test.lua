@@ -745,6 +745,43 @@ function T.a_cut_splits_no_character()
   support.equal(text.bar("100%{x}"), "100%%{x}")
 end
 
+function T.the_status_has_the_costs_of_the_session_of_today_and_of_all_time()
+  local status = require("azimuth.status")
+  local state = folded({ turn_started("t1", "hi"), turn_ended("t1") })
+  local function spending(cost, unpriced)
+    return { requests = 1, usage = usage, cost = cost, unpricedRequests = unpriced }
+  end
+  local sums = { day = "2027-01-15", today = spending(0.75, 0), total = spending(12, 1) }
+  support.equal(status.detail(state, sums), {
+    "Azimuth: ready",
+    "Model: test/m",
+    "Cost of this session: $0.500",
+    "Cost of today (UTC), all sessions: $0.750",
+    "Cost of all time: $12.00 and more",
+  })
+  support.equal(status.detail(nil, nil), { "Azimuth: no session" })
+end
+
+function T.the_next_model_is_one_of_the_last_ones_and_each_comes_once()
+  local pick = require("azimuth.pick")
+  local function model(id, available)
+    return { id = id, available = available ~= false }
+  end
+  local models = { model("a/1"), model("a/2"), model("b/1"), model("b/2", false) }
+  local function after(current, recent)
+    local found = pick.model_after({ models = models, recent = recent }, current)
+    return found and found.id
+  end
+  support.equal(after("a/1", { "b/1", "a/1", "b/2" }), "b/1")
+  support.equal(after("b/1", { "a/1", "b/1", "b/2" }), "a/1")
+  support.equal(after("b/1", { "b/1" }), "a/1")
+  support.equal(after(nil, nil), "a/1")
+  models = { model("a/1") }
+  support.equal(after("a/1", nil), nil)
+  models = {}
+  support.equal(after("a/1", nil), nil)
+end
+
 function T.amounts_of_money_are_written_as_the_server_writes_them()
   local file = vim.fs.dirname(vim.fs.dirname(support.plugin)) .. "/tests/amounts.json"
   local table_of_all = vim.json.decode(table.concat(vim.fn.readfile(file), "\n"))

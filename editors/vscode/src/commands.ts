@@ -26,7 +26,7 @@ import type { Server } from './server/server';
 import type { Follow } from './session/follow';
 import { showPermissions } from './session/permissions';
 import { chooseMode, pickAcceptEdits, pickMode, pickSession, pickThinking, remove, rename } from './session/pickers';
-import { pickModel } from './session/modelPicker';
+import { nextModelOf, pickModel } from './session/modelPicker';
 import type { Session } from './session/session';
 import { restore } from './session/undo';
 import { showJobs } from './terminal/jobs';
@@ -77,6 +77,7 @@ export function registerCommands(parts: Parts): vscode.Disposable {
     'azimuth.session.rename': () => withSession(session, (current) => rename(session, current)),
     'azimuth.session.delete': () => withSession(session, (current) => remove(session, current)),
     'azimuth.model.select': () => pickModel(session, request, server.onModels),
+    'azimuth.model.next': () => nextModelOf(session, request),
     'azimuth.thinking.select': () => pickThinking(session, request),
     'azimuth.thinking.next': () => pickThinking(session, request, true),
     'azimuth.mode.select': async (mode?: Mode) => {

@@ -156,8 +156,13 @@ M.subcommands = {
   },
   models = {
     run = function(args)
-      require("azimuth.pick").model(args.words[1], args.bang)
+      if args.words[1] == "next" then
+        require("azimuth.pick").next_model()
+      else
+        require("azimuth.pick").model(args.words[1], args.bang)
+      end
     end,
+    complete = { "next" },
   },
   thinking = {
     run = function(args)
@@ -184,6 +189,11 @@ M.subcommands = {
   costs = {
     run = function()
       require("azimuth.costs").open()
+    end,
+  },
+  status = {
+    run = function()
+      require("azimuth.status").show()
     end,
   },
   key = {

@@ -109,6 +109,9 @@ local function describe(model)
   if #(model.levels or {}) > 0 then
     table.insert(parts, "thinks " .. table.concat(model.levels, "/"))
   end
+  if #(model.aliases or {}) > 0 then
+    table.insert(parts, "also called " .. text.one_line(table.concat(model.aliases, ", "), 80))
+  end
   if model.scripted then
     table.insert(parts, "plays a script")
   end
@@ -183,6 +186,42 @@ local function current_model(models)
   local id = state and state.model or models.default
   return vim.iter(models.models):find(function(model)
     return model.id == id
+  end)
+end
+
+--- The model after the one that is in use, of those chosen last, or of all that can be used if there are not two of
+--- those. They follow each other as they are listed, since the order of the last ones changes with each choice.
+---@param listed azimuth.ModelListResult
+---@param current? string
+---@return azimuth.ModelInfo?
+function M.model_after(listed, current)
+  local usable = vim.tbl_filter(function(model)
+    return model.available and not model.ruledOut
+  end, listed.models)
+  local choices = vim.tbl_filter(function(model)
+    return model.id == current or vim.tbl_contains(listed.recent or {}, model.id)
+  end, usable)
+  choices = #choices > 1 and choices or usable
+  local at = vim.iter(ipairs(choices)):find(function(_, model)
+    return model.id == current
+  end) or 0
+  local next_one = choices[at % math.max(1, #choices) + 1]
+  return next_one and next_one.id ~= current and next_one or nil
+end
+
+--- Chooses the next model.
+function M.next_model()
+  client.request(requests.model_list, {}, function(err, result)
+    if failed(err) then
+      return
+    end
+    local state = client.state()
+    local model = M.model_after(result, state and state.model or result.default)
+    if model then
+      select_model(model.id)
+    else
+      vim.notify("Azimuth: there is no other model that can be used.", vim.log.levels.WARN)
+    end
   end)
 end
 

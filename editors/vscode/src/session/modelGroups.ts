@@ -25,9 +25,21 @@ export function modelGroups({ models, recent = [] }: ModelListResult): ModelGrou
   return first.length === 0 ? groups : [...groups, { title: 'cannot be used', models: first }];
 }
 
+/**
+ * The model after this one, of those chosen last, or of all that can be used if there are not two of those. They follow
+ * each other as they are listed, since the order of the last ones changes with each choice. None if there is no other.
+ */
+export function nextModel({ models, recent = [] }: ModelListResult, current: string | undefined): ModelInfo | undefined {
+  const usable = models.filter((model) => model.available && model.ruledOut !== true);
+  const chosen = usable.filter((model) => model.id === current || recent.includes(model.id));
+  const choices = chosen.length > 1 ? chosen : usable;
+  const next = choices[(choices.findIndex((model) => model.id === current) + 1) % choices.length];
+  return next?.id === current ? undefined : next;
+}
+
 /** The facts by which people choose a model, in one line. */
-export function modelFacts({ contextTokens, price, images, levels = [] }: ModelInfo): string {
+export function modelFacts({ contextTokens, price, images, levels = [], aliases = [] }: ModelInfo): string {
   const window = contextTokens >= 1_000_000 ? `${Math.floor(contextTokens / 100_000) / 10}M tokens` : `${Math.floor(contextTokens / 1_000)}k tokens`;
   const cost = price === undefined ? 'price unknown' : price.input === 0 && price.output === 0 ? 'free' : `$${price.input} in, $${price.output} out per million`;
-  return [window, cost, images ? 'images' : '', levels.length > 0 ? `thinks ${levels.join('/')}` : ''].filter((fact) => fact !== '').join(' · ');
+  return [window, cost, images ? 'images' : '', levels.length > 0 ? `thinks ${levels.join('/')}` : '', aliases.length > 0 ? `also called ${aliases.join(', ')}` : ''].filter((fact) => fact !== '').join(' · ');
 }

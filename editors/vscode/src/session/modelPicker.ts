@@ -4,7 +4,7 @@ import * as vscode from 'vscode';
 import type { ModelInfo } from '../generated/protocol';
 import type { Request } from '../server/requests';
 import { iconless } from '../text';
-import { modelFacts, modelGroups } from './modelGroups';
+import { modelFacts, modelGroups, nextModel } from './modelGroups';
 import type { Session } from './session';
 
 interface ModelItem extends vscode.QuickPickItem {
@@ -18,6 +18,18 @@ export async function pickModel(session: Session, request: Request, onChange: vs
   if (model === undefined) return;
   if (!model.available) throw new Error(`${model.name}: ${model.unavailableBecause ?? 'it cannot be used now.'}`);
   await request('azimuth/model/select', { model: model.id, sessionId: await session.some() });
+}
+
+/** Chooses the next one of the models that were chosen last. */
+export async function nextModelOf(session: Session, request: Request): Promise<void> {
+  const listed = await request('azimuth/model/list', {});
+  const next = nextModel(listed, session.state?.model ?? listed.default);
+  if (next === undefined) {
+    void vscode.window.showInformationMessage('Azimuth: there is no other model that can be used.');
+    return;
+  }
+  const { model } = await request('azimuth/model/select', { model: next.id, sessionId: await session.some() });
+  vscode.window.setStatusBarMessage(`Azimuth: the model is ${iconless(model.name)}`, 5_000);
 }
 
 /** Shows the models, and shows them anew when a slow provider has listed its own. */

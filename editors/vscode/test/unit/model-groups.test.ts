@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ModelInfo } from '../../src/generated/protocol';
-import { modelFacts, modelGroups } from '../../src/session/modelGroups';
+import { modelFacts, modelGroups, nextModel } from '../../src/session/modelGroups';
 
 const model = (id: string, more: Partial<ModelInfo> = {}): ModelInfo => ({
   id, name: id, provider: id.split('/')[0] ?? '', contextTokens: 200_000, maxOutputTokens: 1, available: true, images: false, thinking: false, scripted: false, ...more,
@@ -19,9 +19,20 @@ test('models stand under their providers, the ones chosen last before all, and w
   assert.deepEqual(modelGroups({ models: [] }), []);
 });
 
+test('the next model is one of the last ones, and each of them comes once', () => {
+  const models = ['a/1', 'a/2', 'b/1', 'b/2'].map((id) => model(id, { available: id !== 'b/2' }));
+  assert.equal(nextModel({ models, recent: ['b/1', 'a/1', 'b/2'] }, 'a/1')?.id, 'b/1');
+  assert.equal(nextModel({ models, recent: ['a/1', 'b/1', 'b/2'] }, 'b/1')?.id, 'a/1');
+  assert.equal(nextModel({ models, recent: ['b/1'] }, 'b/1')?.id, 'a/1', 'all that can be used if none else was chosen');
+  assert.equal(nextModel({ models }, undefined)?.id, 'a/1');
+  assert.equal(nextModel({ models: models.slice(0, 1) }, 'a/1'), undefined);
+  assert.equal(nextModel({ models: [] }, 'a/1'), undefined);
+});
+
 test('the facts of a model are in one line', () => {
   const price = { input: 1.25, output: 10, cacheRead: 0, cacheWrite: 0 };
   assert.equal(modelFacts(model('a/1', { contextTokens: 1_048_576, price, images: true, levels: ['off', 'high'] })), '1M tokens · $1.25 in, $10 out per million · images · thinks off/high');
+  assert.equal(modelFacts(model('a/1', { aliases: ['one', 'a'] })), '200k tokens · price unknown · also called one, a');
   assert.equal(modelFacts(model('a/1')), '200k tokens · price unknown');
   assert.equal(modelFacts(model('a/1', { price: { ...price, input: 0, output: 0 } })), '200k tokens · free');
 });
