@@ -170,7 +170,7 @@ async fn without_requests_and_with_wrong_arguments_it_is_said_what_to_do() {
     for (arguments, said) in [
         (["stats", "--days", "0"], "invalid value '0' for '--days <DAYS>': 0 is not in 1.."),
         (["stats", "--days", "many"], "invalid value 'many' for '--days <DAYS>'"),
-        (["stats", "--by", "nothing"], "[possible values: day, model, provider, session]"),
+        (["stats", "--by", "nothing"], "[possible values: day, model, provider, project, session]"),
     ] {
         let output = world.run(&arguments);
         let error = String::from_utf8_lossy(&output.stderr).into_owned();

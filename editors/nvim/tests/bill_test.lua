@@ -224,6 +224,10 @@ function T.a_budget_asks_and_the_costs_are_shown()
     for _, words in ipairs({ "Your budgets", "this conversation", "$0.005", "test/m", "today (UTC)" }) do
       support.contains(shown, words)
     end
+    child:command("Azimuth status")
+    child:wait([[vim.iter(_G.said):any(function(said)
+      return said[1]:find("Cost of this session: $0.005\nCost of today (UTC), all sessions: $0.005\nCost of all time: $0.005", 1, true)
+    end)]])
   end)
 end
 

@@ -247,10 +247,10 @@ mod tests {
 
     fn log(events: &[(u64, Value)]) -> Vec<SequencedEvent<Box<RawValue>>> {
         let written = events.iter().map(|(day, event)| {
-            let mut text = event.to_string();
+            let mut rest = event.clone();
+            let kind = rest.as_object_mut().unwrap().remove("type").unwrap();
             // The kind comes first, as in the log.
-            let kind = format!(r#""type":{}"#, event["type"]);
-            text = format!("{{{kind},{}", text.replace(&format!(",{kind}"), "").replacen('{', "", 1));
+            let text = format!(r#"{{"type":{kind},{}"#, &rest.to_string()[1..]);
             SequencedEvent { seq: 1, at: day * 86_400_000, event: RawValue::from_string(text).unwrap() }
         });
         written.collect()
