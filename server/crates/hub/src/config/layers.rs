@@ -103,6 +103,10 @@ pub(crate) fn load_with(sources: Sources<'_>, text: Result<&str, &String>) -> Co
         Ok(layer) => config.restrict(layer, "the editor's settings", "", Kind::Settings),
         Err(error) => config.distrust(&error.place, &error.problem),
     }
+    // Whoever starts the program chose it for this run, so it counts more than what is written down.
+    if let Some(model) = environment("AZIMUTH_MODEL").filter(|model| !model.trim().is_empty()) {
+        config.settings.model = Some(model);
+    }
     config.take_accounts(environment);
     config.secrets.extend(secrets::of_environment(environment, &config.settings.shown_environment));
     let mut config = config.with_projects(folders);

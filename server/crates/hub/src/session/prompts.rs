@@ -16,6 +16,7 @@ mod port;
 mod preparation;
 mod prepare;
 mod providers;
+mod roles;
 mod routes;
 mod selected;
 mod titles;

@@ -199,6 +199,14 @@ fn what_initialization_options_say_counts_in_full_and_beside_the_settings() {
 }
 
 #[test]
+fn the_environment_names_the_model_of_a_run_over_what_is_written_down() {
+    let home = || Home::new().user("model = 'a/written'").options(json!({ "model": "b/editor" }));
+    assert_eq!(home().load().model.as_deref(), Some("b/editor"));
+    assert_eq!(home().variable("AZIMUTH_MODEL", "c/run").load().model.as_deref(), Some("c/run"));
+    assert_eq!(home().variable("AZIMUTH_MODEL", " ").load().model.as_deref(), Some("b/editor"));
+}
+
+#[test]
 fn a_key_of_the_environment_is_not_sent_to_another_server_unasked() {
     let moved = "[providers.anthropic]\nbase_url = 'https://gateway.example'\n";
     let home = || Home::new().variable("ANTHROPIC_API_KEY", "sk-ant-1").variable("GATEWAY", "k-2");

@@ -31,6 +31,7 @@ use super::costs::costs;
 use super::hidden::hidden_secrets;
 use super::preparation::{Preparation, post_as};
 use super::providers::providers;
+use super::roles;
 use super::usage::usage;
 use crate::feed::blocking;
 use crate::lists;
@@ -157,7 +158,9 @@ impl Execute for ChooseModel {
         let others = after(&preparation.shared, &name, info).await;
         let chain =
             if others.is_empty() { String::new() } else { format!("; if it fails, {}", others.join(", then ")) };
-        let text = format!("model {} ({}) for this conversation, in every mode{chain}", info.name, info.selector());
+        let kept = roles::kept("; other work keeps its model: ", &preparation.config);
+        let (model_name, id) = (&info.name, info.selector());
+        let text = format!("model {model_name} ({id}) for this conversation, in every mode{chain}{kept}");
         done.choose(model, name, false);
         Ok(text)
     }
@@ -526,9 +529,7 @@ async fn models(preparation: &Preparation) -> String {
     if text.is_empty() {
         text.push_str("no model can be used yet; run `azimuth doctor` for what to do\n");
     }
-    if let Some(oracle) = &preparation.config.oracle_model {
-        let _ = writeln!(text, "\nSecond opinions are asked of `{oracle}` (`oracle_model`).");
-    }
+    let _ = writeln!(text, "{}", roles::kept("\nOther work has its own model: ", &preparation.config));
     let is_usable = |provider: &str| listed.models.iter().any(|model| model.available && model.provider == provider);
     let mut told: Vec<&str> = Vec::new();
     for model in listed.models.iter().filter(|model| !model.ruled_out && !is_usable(&model.provider)) {
