@@ -72,6 +72,23 @@ impl User {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_gateway_over_any_wire_is_added_by_its_address_alone_and_has_the_models_that_it_lists() {
+    for wire in [Wire::Anthropic, Wire::Responses] {
+        let model = ModelServer::start([Answer::says("ok")]).await;
+        model.may_rewrite();
+        let (user, url) = (User::new(), model.url(wire));
+        let add =
+            ["providers", "add", "gw", "--base-url", &url, "--wire", wire.name(), "--key-env", "NEW_KEY", "--check"];
+        let told = user.says(&add, "");
+        assert!(told.contains("gw/model-1"), "{told}");
+        assert!(!user.text().contains("models ="), "{}", user.text());
+        let models = user.says(&["models"], "");
+        let of_it: Vec<_> = models.lines().filter(|line| line.starts_with("gw/")).collect();
+        assert!(matches!(of_it[..], [line] if line.starts_with("gw/model-1")), "{of_it:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_provider_is_added_once_its_key_is_right_and_its_models_can_be_asked_at_once() {
     let model = ModelServer::start([Answer::says("ok"), Answer::says("Hello yourself.")]).await;
     model.lists_for_its_key();

@@ -7,6 +7,7 @@ mod levels;
 mod limits;
 mod listed;
 mod listing;
+mod maker;
 mod named;
 mod near;
 mod source;
@@ -42,7 +43,8 @@ use crate::vendors;
 ///
 /// Making one costs nothing: no network, no TLS, no thread. Servers on this machine, and providers that list their own
 /// models, are asked when their models are; what they say counts for a while (seconds for this machine, minutes for
-/// others), and is kept for the next start and for when they do not answer.
+/// others), and is kept for the next start and for when they do not answer. Anthropic, OpenAI and Google are asked only
+/// for a list, or for a model that is not known of them.
 pub struct Catalog {
     state: RwLock<Arc<State>>,
     keeper: OnceLock<Arc<dyn KeepLists>>,

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use protocol::model::{LongPrice, Price, ThinkingLevel};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::compat::Compat;
 
@@ -53,7 +53,7 @@ pub(crate) struct Model {
 }
 
 /// The way in which a model thinks before it answers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Thinking {
     /// Not at all.
@@ -181,7 +181,7 @@ fn by_hand(id: &str) -> Option<&'static Model> {
 }
 
 /// An id without the date at its end; none if it has none.
-fn undated(id: &str) -> Option<&str> {
+pub(crate) fn undated(id: &str) -> Option<&str> {
     let starts = id.char_indices().filter(|(_, c)| matches!(c, '-' | '@')).map(|(at, _)| id.split_at(at));
     starts.filter(|(plain, _)| !plain.is_empty()).find(|(_, date)| is_date(date)).map(|(plain, _)| plain)
 }

@@ -510,7 +510,8 @@ mod tests {
                 for base in ["", "/", "/v1", path].map(|end| format!("{home}{end}")) {
                     let address = |route: &Route<'_>| endpoint(&base, route).unwrap().to_string();
                     assert_eq!(address(&wire.route("m")), format!("{home}{path}"), "{base}");
-                    assert_eq!(address(&wire.listing()), format!("{home}/models"), "{base}");
+                    let limit = if wire == Wire::Anthropic { "?limit=1000" } else { "" };
+                    assert_eq!(address(&wire.listing()), format!("{home}/models{limit}"), "{base}");
                 }
             }
         }

@@ -174,12 +174,30 @@ impl Wire {
     /// Where the list of models is.
     pub(crate) fn listing(self) -> Route<'static> {
         match self {
+            // Without a limit, a page has 20 models.
+            Self::Anthropic => Route { query: Some("limit=1000"), ..Route::v1("models") },
             // Bedrock's own list is at another host; a gateway's is where most have theirs.
-            Self::Anthropic | Self::AnthropicVertex | Self::OpenAiResponses | Self::OpenAiChat | Self::Converse => {
-                Route::v1("models")
-            }
+            Self::AnthropicVertex | Self::OpenAiResponses | Self::OpenAiChat | Self::Converse => Route::v1("models"),
             // Without a size, a page has 50 models.
             Self::Gemini => Route { version: "v1beta", path: "models".into(), query: Some("pageSize=1000") },
+        }
+    }
+
+    /// The headers of a request for the list of models, without the key.
+    pub(crate) fn listing_headers(self) -> &'static [(&'static str, &'static str)] {
+        match self {
+            Self::Anthropic => &[anthropic::VERSION],
+            Self::AnthropicVertex | Self::OpenAiResponses | Self::OpenAiChat | Self::Gemini | Self::Converse => &[],
+        }
+    }
+
+    /// The field of a list that names the place of its next page, and the parameter that asks for that; none if its
+    /// lists have one page.
+    pub(crate) fn paging(self) -> Option<(&'static str, &'static str)> {
+        match self {
+            Self::Anthropic => Some(("last_id", "after_id")),
+            Self::Gemini => Some(("nextPageToken", "pageToken")),
+            Self::AnthropicVertex | Self::OpenAiResponses | Self::OpenAiChat | Self::Converse => None,
         }
     }
 

@@ -66,6 +66,17 @@ impl Entry {
             || own == self.target.model && !self.is_variant
     }
 
+    /// Its id without the provider; of a twin that thinks, that of the model itself.
+    pub(super) fn plain_id(&self) -> &str {
+        let id = bare(&self.info.id);
+        if self.is_variant { id.strip_suffix(THINKING).unwrap_or(id) } else { id }
+    }
+
+    /// True if requests for it name it so.
+    pub(super) fn is_sent_as(&self, id: &str) -> bool {
+        self.target.model == id
+    }
+
     /// The model at a level of thinking.
     ///
     /// # Errors
@@ -82,9 +93,7 @@ impl Entry {
 
     /// The model itself.
     pub(super) fn model(&self, provider: &Provider, state: &State) -> Arc<dyn Port> {
-        let id = bare(&self.info.id);
-        let id = if self.is_variant { id.strip_suffix(THINKING).unwrap_or(id) } else { id };
-        let provider = provider.for_model(id).into_owned();
+        let provider = provider.for_model(self.plain_id()).into_owned();
         Arc::new(Remote {
             info: self.info.clone(),
             wire: self.wire,
@@ -100,27 +109,26 @@ impl Entry {
     }
 }
 
-/// A provider's models where nobody need be asked: those that the user names, else a vendor's own; with those that the
-/// user describes. None if the provider is to be asked.
+/// A provider's models where nobody need be asked: those that the user names, else those of a vendor that does not list
+/// them; with those that the user describes. None if the provider is to be asked.
 pub(super) fn known(provider: &Provider) -> Option<Vec<Entry>> {
     let vendor = provider.vendor().map(|vendor| vendor.models.as_slice()).unwrap_or_default();
-    let entries = if !provider.models.is_empty() {
+    let entries: Vec<_> = if !provider.models.is_empty() {
         provider.models.iter().map(|id| entry(provider, id, None)).collect()
     } else if !vendor.is_empty() {
         vendor.iter().flat_map(|id| with_variant(provider, id, None)).collect()
     } else {
-        match provider.wire {
-            // A plan has some of them, and others.
-            _ if provider.is_plan() => return None,
-            Wire::Anthropic | Wire::AnthropicVertex | Wire::OpenAiResponses => of_vendor(provider),
-            Wire::OpenAiChat if provider.name == "openai" && provider.is_home() => of_vendor(provider),
-            Wire::Gemini if provider.is_home() => of_vendor(provider),
-            Wire::OpenAiChat | Wire::Gemini | Wire::Converse => return None,
-        }
+        return None;
     };
+    Some(with_defined(provider, entries))
+}
+
+/// These models, with those that the user describes and that are not among them.
+pub(super) fn with_defined(provider: &Provider, mut entries: Vec<Entry>) -> Vec<Entry> {
     let more = defined(provider).into_iter().filter(|more| !entries.iter().any(|entry| entry.info.id == more.info.id));
     let more: Vec<_> = more.collect();
-    Some(entries.into_iter().chain(more).collect())
+    entries.extend(more);
+    entries
 }
 
 /// The models that the user describes.
@@ -130,6 +138,11 @@ pub(super) fn defined(provider: &Provider) -> Vec<Entry> {
 
 /// The entries of the data files for a provider's vendor, those that were checked by hand first.
 pub(super) fn of_vendor(provider: &Provider) -> Vec<Entry> {
+    of_vendor_as(provider, |_| None)
+}
+
+/// The same with what the provider's own list tells of them.
+pub(super) fn of_vendor_as<'l>(provider: &Provider, told: impl Fn(&str) -> Option<&'l Listed>) -> Vec<Entry> {
     let vendor = match provider.wire {
         _ if provider.is_plan() => return Vec::new(),
         Wire::Anthropic | Wire::AnthropicVertex => "anthropic",
@@ -138,13 +151,13 @@ pub(super) fn of_vendor(provider: &Provider) -> Vec<Entry> {
         Wire::Gemini => "gemini",
     };
     let by_hand = data::models().iter().filter(|model| model.provider == vendor);
-    let mut entries: Vec<_> = by_hand.flat_map(|model| with_variant(provider, &model.id, None)).collect();
+    let mut entries: Vec<_> = by_hand.flat_map(|model| with_variant(provider, &model.id, told(&model.id))).collect();
     if provider.is_home() {
         let is_new = |model: &Model| {
             !entries.iter().any(|entry| entry.target.model == model.id || bare(&entry.info.id) == model.id)
         };
         let more: Vec<_> = registry::of(&provider.name).filter(is_new).collect();
-        entries.extend(more.iter().flat_map(|model| with_variant(provider, &model.id, None)));
+        entries.extend(more.iter().flat_map(|model| with_variant(provider, &model.id, told(&model.id))));
     }
     entries
 }
@@ -162,7 +175,11 @@ pub(super) fn listed(provider: &Provider, listed: &[Listed]) -> Vec<Entry> {
 }
 
 /// A model, and where thinking is a choice the one that thinks.
-fn with_variant(provider: &Provider, id: &str, listed: Option<&Listed>) -> impl Iterator<Item = Entry> {
+pub(super) fn with_variant(
+    provider: &Provider,
+    id: &str,
+    listed: Option<&Listed>,
+) -> impl Iterator<Item = Entry> + use<> {
     let plain = entry(provider, id, listed);
     let is_choice = plain.target.thinking.is_asked_for();
     let variant = is_choice.then(|| entry(provider, &format!("{id}{THINKING}"), listed));
@@ -204,15 +221,19 @@ fn entry(provider: &Provider, id: &str, listed: Option<&Listed>) -> Entry {
         listed_price
     };
     let wire = provider.wire_of(plain_id);
-    let thinking = told.unwrap_or_else(|| guess(wire, plain_id, listed.and_then(|l| l.thinking)));
-    let name = own.and_then(|own| own.name.as_deref()).or(named.map(|model| model.name.as_str())).unwrap_or(id);
+    let thinking = told.or(listed.and_then(|l| l.way));
+    let thinking = thinking.unwrap_or_else(|| guess(wire, plain_id, listed.and_then(|l| l.thinking)));
+    let name = own.and_then(|own| own.name.as_deref()).or(named.map(|model| model.name.as_str()));
+    let name = name.or(listed.and_then(|l| l.name.as_deref())).unwrap_or(id);
     // The facts about a model at its vendor's server stand below those about the server.
     let of_model = known.filter(|_| provider.is_home()).map(|model| &model.compat);
     let compat = of_model.map_or_else(|| provider.compat(), |under| provider.compat().over(under));
     // A gateway may refuse what its vendor takes.
     let is_told = own.is_some_and(|own| own.thinking.is_some() || own.levels.is_some());
-    let is_guess = !(is_told || known.is_some() && provider.is_home());
+    let is_listed = listed.is_some_and(|l| l.way.is_some());
+    let is_guess = !(is_told || (known.is_some() || is_listed) && provider.is_home());
     let told = own.and_then(|own| own.levels.as_deref()).or(known.and_then(|model| model.levels.as_deref()));
+    let told = told.or(listed.and_then(|l| l.levels.as_deref()));
     let of_data = known.filter(|model| model.id == plain_id);
     // The dated ids of the data file are those of Anthropic's own server.
     let dated = of_data.filter(|_| wire != Wire::AnthropicVertex).map(Model::wire_id);
@@ -262,7 +283,8 @@ fn entry(provider: &Provider, id: &str, listed: Option<&Listed>) -> Entry {
             is_guess,
             level: None,
             is_thinking: is_variant,
-            bound: known.is_some_and(|model| model.bound),
+            // Anthropic's newer models are, and one that nobody knows yet is newer still.
+            bound: known.map_or(listed.is_some_and(is_new_claude) && provider.is_home(), |model| model.bound),
             compat,
         },
     }
@@ -370,6 +392,11 @@ fn says_vl(id: &str) -> bool {
         let (before, after) = (id.get(..at).unwrap_or_default(), id.get(at + vl.len()..).unwrap_or_default());
         before.ends_with(|c: char| c.is_ascii_digit()) && !after.starts_with(char::is_alphanumeric)
     })
+}
+
+/// True if Anthropic's list says of a model that it thinks by itself.
+fn is_new_claude(listed: &Listed) -> bool {
+    listed.way == Some(Thinking::Always)
 }
 
 /// Guesses how a model thinks that is not in the data file. At Anthropic nothing is asked for then, which every model

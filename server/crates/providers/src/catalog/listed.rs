@@ -4,10 +4,11 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use ports::date;
-use protocol::model::Price;
+use protocol::model::{Price, ThinkingLevel};
 use serde::{Deserialize, Serialize};
 
 use crate::aws::hmac;
+use crate::data::Thinking;
 use crate::keep::KeepLists;
 use crate::secret::Secret;
 use crate::settings::Provider;
@@ -22,6 +23,12 @@ pub(super) struct Listed {
     pub(super) price: Option<Price>,
     pub(super) images: Option<bool>,
     pub(super) thinking: Option<bool>,
+    /// Its name for people, if the list has one beside the id.
+    pub(super) name: Option<String>,
+    /// The way in which it thinks, if the list says that.
+    pub(super) way: Option<Thinking>,
+    /// The levels at which it can be told to think, if the list says them.
+    pub(super) levels: Option<Vec<ThinkingLevel>>,
 }
 
 /// A list of models.

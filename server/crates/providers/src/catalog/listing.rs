@@ -1,5 +1,7 @@
 //! Asking a provider for its models (`GET …/models`).
 
+mod claude;
+
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
@@ -9,6 +11,7 @@ use serde_json::Value;
 use tokio::sync::{Mutex, OnceCell};
 
 use super::listed::{Kept, Listed};
+use super::maker;
 use crate::failure::{host, quote, words};
 use crate::keep::KeepLists;
 use crate::remote::{beside, endpoint};
@@ -31,6 +34,8 @@ const FAILED: Duration = Duration::from_secs(20);
 const KEPT: Duration = Duration::from_secs(30 * 86_400);
 /// The most bytes of a list.
 const BYTES: usize = 8 * 1024 * 1024;
+/// The most pages of a list.
+const PAGES: usize = 10;
 /// Where Ollama's own list is.
 const OLLAMA_LIST: &str = "/api/tags";
 /// Where LM Studio's own lists are, which say what its models can do: that of 0.4, and the one before it.
@@ -135,6 +140,9 @@ impl Listing {
             let (name, host) = (&provider.name, host(&provider.base_url));
             let advice = match provider.is_local {
                 true => format!("Is {name} running?"),
+                // Its models are known without its list.
+                false if maker::is_maker(provider) && !unlisted.is_refusal() => "Check the network".to_owned(),
+                false if maker::is_maker(provider) => format!("Check {}", provider.whose("").key_source),
                 false if unlisted.is_refusal() => {
                     format!("Check {}, or name its models in providers.{name}.models", provider.whose("").key_source)
                 }
@@ -257,9 +265,45 @@ fn complete(model: &mut Listed, told: &[Listed]) {
     }
 }
 
+/// Asks for a list, page by page.
 async fn ask_at(url: Url, provider: &Provider, key: Option<&Secret>, http: &Clients) -> Answer {
+    let (mut models, mut next) = (Vec::new(), Some(url.clone()));
+    for _ in 0..PAGES {
+        let Some(asked) = next.take() else { break };
+        let body = ask_page(asked, provider, key, http).await?;
+        let page = parse(&body, in_folders(provider));
+        let page = page.ok_or_else(|| Unlisted::NoList("the answer is no list of models".to_owned()))?;
+        let is_new = |model: &Listed| !models.iter().any(|known: &Listed| known.id == model.id);
+        let new: Vec<_> = page.into_iter().filter(is_new).collect();
+        // A server that knows no pages gives the same one again.
+        next = next_page(&url, provider.wire, &body).filter(|_| !new.is_empty());
+        models.extend(new);
+    }
+    Ok(models)
+}
+
+/// The address of the page after this one; none if it is the last.
+fn next_page(url: &Url, wire: Wire, body: &[u8]) -> Option<Url> {
+    let (field, parameter) = wire.paging()?;
+    let list: Value = serde_json::from_slice(body).ok()?;
+    let is_last = list.get("has_more").and_then(Value::as_bool) == Some(false);
+    let place = list.get(field)?.as_str().filter(|place| !place.is_empty() && !is_last)?;
+    let mut url = url.clone();
+    url.query_pairs_mut().append_pair(parameter, place);
+    Some(url)
+}
+
+/// Asks for one page of a list.
+async fn ask_page(url: Url, provider: &Provider, key: Option<&Secret>, http: &Clients) -> Result<Vec<u8>, Unlisted> {
     let mut get = http.client(&url).await.map_err(|error| error.to_string())?.get(url);
-    for (name, value) in provider.headers_with(provider.wire, key)? {
+    let own = provider.headers_with(provider.wire, key)?;
+    for (name, value) in provider.wire.listing_headers() {
+        // The user's count more.
+        if !own.iter().any(|(known, _)| known == name) {
+            get = get.header(*name, *value);
+        }
+    }
+    for (name, value) in own {
         get = get.header(name, value);
     }
     let response = get.send().await.map_err(|failure| {
@@ -269,17 +313,22 @@ async fn ask_at(url: Url, provider: &Provider, key: Option<&Secret>, http: &Clie
     })?;
     let status = response.status();
     let body = read(response, BYTES).await.map_err(|_| "the answer broke off".to_owned())?;
-    if !status.is_success() {
-        let said = quote(&words(&body).message, key.into_iter().chain(provider.headers.iter().map(|(_, value)| value)));
-        let problem = format!("status {}: {said}", status.as_u16());
-        return Err(match status.as_u16() {
-            401 => Unlisted::Refused(problem),
-            403 => Unlisted::Forbidden(problem),
-            404 | 405 | 410 | 501 => Unlisted::NoList(problem),
-            _ => Unlisted::Other(problem),
-        });
+    if status.is_success() {
+        return Ok(body);
     }
-    parse(&body, in_folders(provider)).ok_or_else(|| Unlisted::NoList("the answer is no list of models".to_owned()))
+    let words = words(&body);
+    let said = quote(&words.message, key.into_iter().chain(provider.headers.iter().map(|(_, value)| value)));
+    let problem = format!("status {}: {said}", status.as_u16());
+    Err(match status.as_u16() {
+        // OpenAI's restricted keys may talk to models and not list them.
+        401 | 403 if words.message.contains("api.model.read") => Unlisted::NoList(problem),
+        401 => Unlisted::Refused(problem),
+        // Google answers so to a wrong key.
+        400 if words.code.contains("API_KEY_INVALID") => Unlisted::Refused(problem),
+        403 => Unlisted::Forbidden(problem),
+        404 | 405 | 410 | 501 => Unlisted::NoList(problem),
+        _ => Unlisted::Other(problem),
+    })
 }
 
 /// True if a provider's list has its models in a folder that is no part of their ids: Google's, over both of its wires.
@@ -314,6 +363,10 @@ fn listed(item: &Value, in_folders: bool) -> Option<Listed> {
     if is_no_choice || item.pointer("/policy/state").and_then(Value::as_str).is_some_and(|state| state != "enabled") {
         return None;
     }
+    // Anthropic tells of models that answer no more.
+    if item.get("lifecycle").and_then(Value::as_str) == Some("retired") {
+        return None;
+    }
     // LM Studio's own list calls it a key, and that of a ChatGPT plan a slug.
     let id = ["id", "slug", "key", "name", "model"].iter().find_map(|name| item.get(name)?.as_str())?;
     let id = id.strip_prefix("models/").filter(|_| in_folders).unwrap_or(id);
@@ -330,6 +383,7 @@ fn listed(item: &Value, in_folders: bool) -> Option<Listed> {
     // No more than an agent reserves for an answer: a prompt would fill what is not reserved.
     let sum = parts.map(|(prompt, answer)| prompt.saturating_add(answer.min(prompt / 4).min(32_000)));
     let window = limit("max_context_window_tokens").into_iter().chain(sum).min();
+    let claude = claude::read(item);
     let has =
         |list: &Vec<Value>, names: &[&str]| list.iter().filter_map(Value::as_str).any(|name| names.contains(&name));
     Some(Listed {
@@ -343,6 +397,7 @@ fn listed(item: &Value, in_folders: bool) -> Option<Listed> {
             "/max_context_length",
             "/max_model_len",
             "/inputTokenLimit",
+            "/max_input_tokens",
         ])
         .or(window),
         max_output: number(&[
@@ -350,16 +405,23 @@ fn listed(item: &Value, in_folders: bool) -> Option<Listed> {
             "/max_completion_tokens",
             "/outputTokenLimit",
             "/capabilities/limits/max_output_tokens",
-        ]),
+        ])
+        .or(claude.max_output),
         price: item.get("pricing").and_then(price),
         images: modalities.map(|kinds| has(kinds, &["image"])).or_else(|| match (kind, capabilities) {
             (Some("vlm"), _) => Some(true),
             // Before 0.4 it says nothing else of what a model can do.
             (Some("llm"), None) => Some(false),
             (_, Some(Value::Array(able))) => Some(has(able, &["multimodal", "vision"])),
-            (_, able) => able?.get("vision").or_else(|| able?.pointer("/supports/vision"))?.as_bool(),
+            (_, able) => {
+                let places = ["/vision", "/supports/vision", "/image_input/supported"];
+                places.iter().find_map(|place| able?.pointer(place)?.as_bool())
+            }
         }),
         thinking: item.get("thinking").and_then(Value::as_bool),
+        name: claude.name,
+        way: claude.way,
+        levels: claude.levels,
     })
 }
 

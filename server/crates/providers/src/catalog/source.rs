@@ -11,8 +11,9 @@ use tokio::time::timeout;
 
 use super::choice::Rules;
 use super::entry::{self, Entry};
+use super::listed::Listed;
 use super::listing::Listing;
-use super::{State, bare, listing};
+use super::{State, bare, listing, maker};
 use crate::data;
 use crate::settings::Provider;
 
@@ -68,7 +69,7 @@ impl Doubt {
     /// The first model of the first of these that can be used. Those whose own list could not be had are put by.
     pub(super) async fn first_of(&mut self, sources: &[Source<'_>]) -> Option<Arc<dyn Model>> {
         for source in sources.iter().filter(|source| source.is_usable()) {
-            let problem = match source.all().await {
+            let problem = match source.for_default().await {
                 Err(problem) => problem,
                 Ok(found) => {
                     let model = found.first().map(|entry| source.model(entry));
@@ -115,9 +116,18 @@ impl<'a> Source<'a> {
         let listed = if self.is_usable() { self.kept().await } else { None };
         match listed {
             Some((entries, _)) => entries,
+            None if maker::is_maker(self.provider) => self.ruled(self.known_of_it()),
             None if self.is_usable() && self.provider.is_home() => self.ruled(self.known_of_it()),
             None => self.ruled(entry::defined(self.provider)),
         }
+    }
+
+    /// Its models among which a default is looked for. Of those that the data files know, nobody is asked.
+    async fn for_default(self) -> Answer {
+        if !maker::is_maker(self.provider) {
+            return self.all().await;
+        }
+        Ok(Found::sure(self.at_hand().await))
     }
 
     /// Asks for its list behind whatever goes on, if its last one stands in for it and is old. `changed` hears when the
@@ -194,7 +204,11 @@ impl<'a> Source<'a> {
             return Some(Ok(Found::sure(entries)));
         }
         let problem = self.missing()?;
-        let entries = self.ruled(entry::defined(self.provider));
+        let entries = match maker::is_maker(self.provider) {
+            true => maker::of_data(self.provider),
+            false => entry::defined(self.provider),
+        };
+        let entries = self.ruled(entries);
         Some(if entries.is_empty() { Err(problem) } else { Ok(Found::sure(entries)) })
     }
 
@@ -216,7 +230,7 @@ impl<'a> Source<'a> {
     /// The models of its answer, and if it gave none, those that stand in.
     async fn understood(self, answer: listing::Answer) -> Answer {
         let unlisted = match answer {
-            Ok(listed) => return Ok(Found::sure(self.ruled(entry::listed(self.provider, &listed)))),
+            Ok(listed) => return Ok(Found::sure(self.of_list(&listed, true))),
             Err(unlisted) => unlisted,
         };
         let is_refused = unlisted.is_refusal();
@@ -224,7 +238,7 @@ impl<'a> Source<'a> {
         let kept = self.kept().await;
         let day = kept.as_ref().map(|(_, day)| day.clone());
         // A server in a vendor's stead that does not list is most likely a gateway to the vendor's models.
-        let is_by_id = day.is_none() && self.provider.defined.is_empty();
+        let is_by_id = day.is_none() && self.provider.defined.is_empty() && !maker::is_maker(self.provider);
         let mut entries = kept.map_or_else(|| self.ruled(self.known_of_it()), |(entries, _)| entries);
         if entries.is_empty() {
             return Err(problem);
@@ -242,8 +256,24 @@ impl<'a> Source<'a> {
         Ok(Found { entries, note: Some(note), is_by_id })
     }
 
+    /// The models of its list. Only one that came just now says that a model of the data files cannot be used: an
+    /// account may have got it since.
+    fn of_list(&self, listed: &[Listed], is_fresh: bool) -> Vec<Entry> {
+        if !maker::is_maker(self.provider) {
+            return self.ruled(entry::listed(self.provider, listed));
+        }
+        let mut entries = maker::of_list(self.provider, listed);
+        if is_fresh && !listed.is_empty() {
+            maker::mark_missing(self.provider, listed, &mut entries);
+        }
+        self.ruled(entries)
+    }
+
     /// The models that the user describes, else those of the data files.
     fn known_of_it(&self) -> Vec<Entry> {
+        if maker::is_maker(self.provider) {
+            return maker::of_data(self.provider);
+        }
         let defined = entry::defined(self.provider);
         if defined.is_empty() { entry::of_vendor(self.provider) } else { defined }
     }
@@ -251,7 +281,7 @@ impl<'a> Source<'a> {
     /// The models of its last list, and the day of that.
     async fn kept(&self) -> Option<(Vec<Entry>, String)> {
         let kept = self.listing.kept(self.provider, self.state.keeper.as_ref()).await?;
-        Some((self.ruled(entry::listed(self.provider, &kept.models)), kept.day()))
+        Some((self.of_list(&kept.models, !listing::is_old(&kept)), kept.day()))
     }
 
     fn missing(&self) -> Option<String> {
@@ -301,5 +331,56 @@ mod tests {
         };
         assert_eq!(first("groq"), None);
         assert_eq!(first("deepseek").as_deref(), Some("deepseek/deepseek-v4-pro"));
+    }
+
+    /// Anthropic with a key, and what its list says.
+    async fn of_anthropic(listed: &[Listed]) -> Vec<ModelInfo> {
+        let settings = Settings::from_env(|name| (name == "ANTHROPIC_API_KEY").then(|| "k".to_owned()));
+        let state = State::new(settings, None, Arc::default(), &crate::pool::Pools::default());
+        let state = Arc::new(state);
+        let source = state.sources().find(|source| source.provider().name == "anthropic").unwrap();
+        let found = source.understood(Ok(listed.to_vec())).await.ok().unwrap();
+        found.entries.into_iter().map(|entry| entry.info).collect()
+    }
+
+    #[tokio::test]
+    async fn what_a_vendors_own_list_lacks_cannot_be_used_and_what_is_newer_than_our_data_can() {
+        let id = |id: &str| Listed { id: id.to_owned(), ..Listed::default() };
+        let newer = Listed {
+            context: Some(2_000_000),
+            max_output: Some(300_000),
+            name: Some("Claude Quartz 9".to_owned()),
+            way: Some(data::Thinking::Always),
+            ..id("claude-quartz-9")
+        };
+        let models = of_anthropic(&[newer, id("claude-haiku-4-5-20251001"), id("claude-opus-4-8")]).await;
+        let of = |id: &str| models.iter().find(|model| model.id == format!("anthropic/{id}")).unwrap();
+        for there in ["claude-haiku-4-5", "claude-haiku-4-5-thinking", "claude-opus-4-8", "claude-quartz-9"] {
+            assert!(of(there).available, "{there}");
+        }
+        let missing = of("claude-opus-5-5").unavailable_because.as_deref().unwrap();
+        assert!(missing.contains("Anthropic does not list it for this key"), "{missing}");
+        let newer = of("claude-quartz-9");
+        let facts = (newer.name.as_str(), newer.context_tokens, newer.max_output_tokens, newer.price);
+        assert_eq!(facts, ("Claude Quartz 9", 2_000_000, 300_000, None));
+        assert!(!models.iter().any(|model| model.id.contains("2025")), "a dated id is the model itself");
+    }
+
+    #[tokio::test]
+    async fn an_empty_list_or_one_that_does_not_come_takes_no_model_away() {
+        assert!(of_anthropic(&[]).await.iter().all(|model| model.available));
+        let settings = Settings::from_env(|name| (name == "OPENAI_API_KEY").then(|| "k".to_owned()));
+        let state = Arc::new(State::new(settings, None, Arc::default(), &crate::pool::Pools::default()));
+        let source = state.sources().find(|source| source.provider().name == "openai").unwrap();
+        let found = source.understood(Err(listing::Unlisted::Unreachable("down".to_owned()))).await.ok().unwrap();
+        assert!(found.first().is_some() && found.note.unwrap().contains("The models that are known of it are shown"));
+        let found = source.understood(Err(listing::Unlisted::Refused("wrong key".to_owned()))).await.ok().unwrap();
+        assert!(found.entries.iter().all(|entry| !entry.info.available), "no model answers with a wrong key");
+        let listed = ["gpt-99", "gpt-99-2027-01-01", "gpt-99-realtime", "sora-9", "gpt-5.1"]
+            .map(|id| Listed { id: id.to_owned(), ..Listed::default() });
+        let found = source.understood(Ok(listed.to_vec())).await.ok().unwrap();
+        let usable: Vec<_> =
+            found.entries.iter().filter(|it| it.info.available).map(|it| it.info.id.as_str()).collect();
+        assert_eq!(usable, ["openai/gpt-5.1", "openai/gpt-99"]);
     }
 }

@@ -6,13 +6,15 @@ use super::*;
 use crate::data;
 use crate::wire::testing::{request, says};
 
-/// Settings that reach nothing on this machine: port 9 answers nobody.
+/// Settings that reach nothing on this machine, where port 9 answers nobody, and no vendor: there is no client without
+/// the file.
 fn settings(keys: &[(&str, &str)]) -> Settings {
     let mut settings =
         Settings::from_env(|name| keys.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned()));
     for provider in settings.providers.iter_mut().filter(|provider| provider.is_local) {
         provider.base_url = "http://127.0.0.1:9".into();
     }
+    settings.ca_file = Some("/no such folder/certificates.pem".into());
     settings
 }
 
@@ -47,7 +49,7 @@ fn a_gateway_in_the_format_of_vertex_ai_gets_no_id_of_anthropics_own_server() {
     let address = "https://gateway.example/v1/projects/p/locations/eu/publishers/anthropic";
     settings.set_provider("team", Some(address.into()), None, Some("anthropic-vertex"), vec![]).unwrap();
     let provider = settings.provider_mut("team").unwrap();
-    let entries = entry::known(provider).unwrap();
+    let entries = entry::of_vendor(provider);
     let haiku = entries.iter().find(|entry| entry.info.id == "team/claude-haiku-4-5").unwrap();
     // It is also called by the id that is sent.
     assert!(!haiku.is_called("claude-haiku-4-5-20251001"), "Vertex AI has no such model");

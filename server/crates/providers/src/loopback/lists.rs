@@ -203,3 +203,51 @@ async fn whether_a_model_of_lm_studio_sees_is_what_its_own_list_says_and_its_nam
         assert_eq!(told, expected, "{:?}", server.asked());
     }
 }
+
+#[tokio::test]
+async fn a_gateway_of_the_users_own_is_asked_for_its_models_over_every_wire() {
+    let json = |body: &str| Answer::status(200, body).with_header("content-type", "application/json");
+    let first = r#"{"data":[{"type":"model","id":"claude-opus-4-8","display_name":"Claude Opus 4.8"},
+        {"type":"model","id":"claude-9-quartz","display_name":"Claude Quartz 9","max_input_tokens":2000000,
+        "max_tokens":200000,"capabilities":{"image_input":{"supported":false},"thinking":{"supported":true,"types":{
+        "adaptive":{"supported":true},"disabled":{"supported":true},"enabled":{"supported":false}}},"effort":{
+        "supported":true,"low":{"supported":true},"medium":{"supported":true},"high":{"supported":true},
+        "xhigh":null,"max":{"supported":true}}}}],"has_more":true,"last_id":"claude-9-quartz"}"#;
+    let second = r#"{"data":[{"type":"model","id":"claude-1","lifecycle":"retired","display_name":"Claude 1"},
+        {"type":"model","id":"team/small"}],"has_more":false,"last_id":"team/small"}"#;
+    let server = Server::start(vec![json(first), json(second), Answer::stream(&streams::anthropic())]).await;
+    let at = |server: &Server, wire: &str| {
+        let mut settings = Settings::from_env(|_| None);
+        settings.providers.clear();
+        settings.set_provider("gw", Some(server.url()), Some("k".into()), Some(wire), Vec::new()).unwrap();
+        Catalog::new(settings)
+    };
+    let catalog = at(&server, "anthropic");
+    assert_eq!(ids(&catalog).await, ["gw/claude-opus-4-8", "gw/claude-9-quartz", "gw/team/small"]);
+    let quartz = catalog.resolve("gw/claude-9-quartz").await.unwrap();
+    let info = quartz.info();
+    assert_eq!(
+        (info.name.as_str(), info.context_tokens, info.max_output_tokens),
+        ("Claude Quartz 9", 2_000_000, 200_000)
+    );
+    let levels: Vec<_> = info.levels.iter().map(|level| level.name()).collect();
+    assert_eq!((info.images, levels), (false, vec!["off", "low", "medium", "high", "max"]));
+    ask(&*quartz).await.1.unwrap();
+    let asked = server.asked();
+    let paths: Vec<_> = asked.iter().map(|asked| asked.path.as_str()).collect();
+    assert_eq!(paths, ["/v1/models?limit=1000", "/v1/models?limit=1000&after_id=claude-9-quartz", "/v1/messages"]);
+    assert_eq!(
+        (&asked[0].headers["x-api-key"], &asked[0].headers["anthropic-version"]),
+        (&"k".parse().unwrap(), &"2023-06-01".parse().unwrap())
+    );
+
+    let server = Server::start(vec![json(r#"{"object":"list","data":[{"id":"team-gpt"}]}"#)]).await;
+    let catalog = at(&server, "openai-responses");
+    assert_eq!(catalog.default_model().await.unwrap().info().id, "gw/team-gpt");
+    assert_eq!(server.asked()[0].headers["authorization"], "Bearer k");
+
+    let silent = Server::start(vec![Answer::status(404, "no such page")]).await;
+    let listed = at(&silent, "anthropic").list_all().await;
+    assert!(listed.notes[0].contains("gw at") && listed.notes[0].contains("Name them in"), "{:?}", listed.notes);
+    assert!(listed.models.iter().any(|model| model.id == "gw/claude-opus-5-5"), "it most likely has its maker's");
+}

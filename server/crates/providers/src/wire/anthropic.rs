@@ -9,5 +9,5 @@ mod stream;
 mod tests;
 
 pub(super) use request::{BINDING, Effort, ThinkingSetting, drops_blocks, effort, is_off, thinking};
-pub(crate) use request::{body, body_of_vertex, headers, headers_of_vertex, path};
+pub(crate) use request::{VERSION, body, body_of_vertex, headers, headers_of_vertex, path};
 pub(crate) use stream::Decoder;

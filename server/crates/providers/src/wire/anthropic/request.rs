@@ -14,6 +14,8 @@ use crate::wire::prefix::Prefix;
 use crate::wire::tool_ids::{Rule, fit};
 use crate::wire::{Target, images, tool_names};
 
+/// The header with the version of the API.
+pub(crate) const VERSION: (&str, &str) = ("anthropic-version", "2023-06-01");
 /// The version of Messages at Vertex AI.
 const VERTEX: &str = "vertex-2023-10-16";
 /// The least budget for thinking that the vendor takes.
@@ -30,7 +32,7 @@ pub(crate) fn path(model: &str) -> String {
 
 /// The headers of a request, without the key.
 pub(crate) fn headers(target: &Target) -> Vec<(&'static str, &'static str)> {
-    let mut headers = vec![("anthropic-version", "2023-06-01")];
+    let mut headers = vec![VERSION];
     headers.extend(headers_of_vertex(target));
     headers
 }

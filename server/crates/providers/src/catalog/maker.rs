@@ -1,0 +1,78 @@
+//! Anthropic, OpenAI and Google at their own addresses: the data files say which models they have, so that a start and
+//! a known model wait for nobody; their own lists say which of them a key can use, and which are newer.
+
+use super::bare;
+use super::entry::{Entry, of_vendor_as, with_defined, with_variant};
+use super::listed::Listed;
+use crate::data;
+use crate::settings::Provider;
+use crate::wire::Wire;
+
+/// The words in the names of models that their lists have beside those that can be talked to over our wires: models for
+/// speech, video and search, and such as are too old to be of use.
+const OTHERS: &[&str] = &[
+    "realtime",
+    "audio",
+    "transcribe",
+    "translate",
+    "live",
+    "sora",
+    "video",
+    "davinci",
+    "babbage",
+    "instruct",
+    "search",
+    "robotics",
+    "computer-use",
+    "deep-research",
+    "gpt-3",
+    "gpt-4-",
+];
+
+/// True if a provider is one of these vendors at its own address, over the wire of the data files.
+pub(super) fn is_maker(provider: &Provider) -> bool {
+    let has_data = match provider.wire {
+        Wire::Anthropic => provider.name == "anthropic",
+        Wire::OpenAiResponses | Wire::OpenAiChat => provider.name == "openai",
+        Wire::Gemini => provider.name == "gemini",
+        Wire::AnthropicVertex | Wire::Converse => false,
+    };
+    has_data && provider.is_home()
+}
+
+/// Its models as the data files have them, with those that the user describes.
+pub(super) fn of_data(provider: &Provider) -> Vec<Entry> {
+    of_list(provider, &[])
+}
+
+/// The same with what its own list says of them, and with those that only the list has.
+pub(super) fn of_list(provider: &Provider, list: &[Listed]) -> Vec<Entry> {
+    let known = of_vendor_as(provider, |id| list.iter().find(|listed| is_it(id, &listed.id)));
+    let mut entries = with_defined(provider, known);
+    let is_among = |id: &str| entries.iter().any(|entry| entry.is_called(id) || is_it(bare(&entry.info.id), id));
+    let is_dated_twin = |id: &str| data::undated(id).is_some_and(|plain| list.iter().any(|other| other.id == plain));
+    let is_new = |listed: &&Listed| {
+        let id = listed.id.as_str();
+        !is_among(id) && !is_dated_twin(id) && id != "gpt-4" && !OTHERS.iter().any(|word| id.contains(word))
+    };
+    let new: Vec<_> = list.iter().filter(is_new).flat_map(|it| with_variant(provider, &it.id, Some(it))).collect();
+    entries.extend(new);
+    entries
+}
+
+/// Marks the models that its list, which came just now, does not have. Those that the user describes count as they are.
+pub(super) fn mark_missing(provider: &Provider, list: &[Listed], entries: &mut [Entry]) {
+    let is_listed = |entry: &Entry| {
+        let described = provider.defined.iter().any(|own| entry.is_called(&own.id));
+        described || list.iter().any(|listed| entry.is_sent_as(&listed.id) || is_it(entry.plain_id(), &listed.id))
+    };
+    let missing = format!("{} does not list it for this key, so the key most likely cannot use it", provider.title());
+    for entry in entries.iter_mut().filter(|entry| entry.info.available && !is_listed(entry)) {
+        (entry.info.available, entry.info.unavailable_because) = (false, Some(missing.clone()));
+    }
+}
+
+/// True if a listed id is that of a model, possibly with a date at its end.
+fn is_it(id: &str, listed: &str) -> bool {
+    id == listed || data::undated(listed) == Some(id)
+}
