@@ -109,7 +109,7 @@ impl Entry {
     }
 }
 
-/// A provider's models where nobody need be asked: those that the user names, else those of a vendor that does not list
+/// A provider's models if nobody need be asked: those that the user names, else those of a vendor that does not list
 /// them; with those that the user describes. None if the provider is to be asked.
 pub(super) fn known(provider: &Provider) -> Option<Vec<Entry>> {
     let vendor = provider.vendor().map(|vendor| vendor.models.as_slice()).unwrap_or_default();
@@ -210,16 +210,6 @@ fn entry(provider: &Provider, id: &str, listed: Option<&Listed>) -> Entry {
     let context = said(|own| own.context, listed.and_then(|l| l.context), |model| model.context);
     let context = context.unwrap_or(usual_context);
     let longest = said(|own| own.max_output, listed.and_then(|l| l.max_output), |model| model.max_output);
-    let known_price = known.and_then(Model::price).map(|price| times(price, factor));
-    let listed_price = listed.and_then(|l| l.price).map(|price| completed(price, known_price));
-    let price = if provider.is_local || provider.is_plan() {
-        Some(Price::default())
-    } else if own.is_some_and(|own| own.equivalent_to.is_some()) {
-        // The user said what it is; a gateway's list may say that nothing costs anything.
-        known_price.or(listed_price)
-    } else {
-        listed_price
-    };
     let wire = provider.wire_of(plain_id);
     let thinking = told.or(listed.and_then(|l| l.way));
     let thinking = thinking.unwrap_or_else(|| guess(wire, plain_id, listed.and_then(|l| l.thinking)));
@@ -255,7 +245,7 @@ fn entry(provider: &Provider, id: &str, listed: Option<&Listed>) -> Entry {
             provider: provider.name.clone(),
             context_tokens: context,
             max_output_tokens: longest.unwrap_or(LONGEST_ANSWER).min(context / 2).max(1),
-            price: own.and_then(Defined::price).or(price).or(known_price),
+            price: price_of(provider, own, listed, known.and_then(Model::price).map(|price| times(price, factor))),
             available: missing.is_none(),
             unavailable_because: missing,
             ruled_out: false,
@@ -288,6 +278,25 @@ fn entry(provider: &Provider, id: &str, listed: Option<&Listed>) -> Entry {
             compat,
         },
     }
+}
+
+/// The price of a model, the nearest source first. What runs on this machine, or by a plan, costs nothing.
+fn price_of(
+    provider: &Provider,
+    own: Option<&Defined>,
+    listed: Option<&Listed>,
+    known: Option<Price>,
+) -> Option<Price> {
+    let listed = listed.and_then(|l| l.price).map(|price| completed(price, known));
+    let price = if provider.is_local || provider.is_plan() {
+        Some(Price::default())
+    } else if own.is_some_and(|own| own.equivalent_to.is_some()) {
+        // The user said what it is; a gateway's list may say that nothing costs anything.
+        known.or(listed)
+    } else {
+        listed
+    };
+    own.and_then(Defined::price).or(price).or(known)
 }
 
 /// The facts of the data files about a model.
@@ -394,7 +403,7 @@ fn says_vl(id: &str) -> bool {
     })
 }
 
-/// True if Anthropic's list says of a model that it thinks by itself.
+/// True if Anthropic's list says of a model that it thinks on its own.
 fn is_new_claude(listed: &Listed) -> bool {
     listed.way == Some(Thinking::Always)
 }

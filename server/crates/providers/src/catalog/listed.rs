@@ -23,7 +23,7 @@ pub(super) struct Listed {
     pub(super) price: Option<Price>,
     pub(super) images: Option<bool>,
     pub(super) thinking: Option<bool>,
-    /// Its name for people, if the list has one beside the id.
+    /// Its readable name, if the list has one as well as the id.
     pub(super) name: Option<String>,
     /// The way in which it thinks, if the list says that.
     pub(super) way: Option<Thinking>,

@@ -8,8 +8,8 @@ use crate::data;
 use crate::settings::Provider;
 use crate::wire::Wire;
 
-/// The words in the names of models that their lists have beside those that can be talked to over our wires: models for
-/// speech, video and search, and such as are too old to be of use.
+/// The words in the names of models that their lists also have, and that cannot be talked to over our wires, such as
+/// models for speech and video, or that are too old to be of use.
 const OTHERS: &[&str] = &[
     "realtime",
     "audio",
