@@ -19,10 +19,14 @@ const NOT_FOUND: i64 = -32010;
 /// A user with two models and no word about which to use.
 fn two_models(model: &ModelServer) -> Setup {
     let setup = Setup::empty();
-    let configured = Setup::configuration(model, Wire::Chat);
-    let unchosen = configured.split_once('\n').unwrap().1;
-    setup.configure(&unchosen.replace("[\"model-1\"]", "[\"model-1\", \"model-2\"]"));
+    setup.configure(&unchosen(model).replace("[\"model-1\"]", "[\"model-1\", \"model-2\"]"));
     setup
+}
+
+/// The configuration of a user with one model and no word about which to use.
+fn unchosen(model: &ModelServer) -> String {
+    let configured = Setup::configuration(model, Wire::Chat);
+    configured.split_once('\n').unwrap().1.to_owned()
 }
 
 async fn say(client: &Client, session: &SessionId, text: &str) -> TurnStartResult {
@@ -458,6 +462,79 @@ async fn a_model_chosen_for_no_session_is_that_of_the_next_new_ones() {
     client.until_end(&after, StopReason::EndTurn).await;
     let asked: Vec<_> = model.asked().iter().map(|asked| asked.body()["model"].clone()).collect();
     assert_eq!(asked, ["model-1", "model-2"]);
+    assert_eq!(client.finish().await, 0);
+}
+
+#[tokio::test]
+async fn a_model_chosen_in_a_conversation_is_that_of_the_next_new_ones() {
+    let model = ModelServer::start([]).await;
+    let (setup, project) = (two_models(&model), Project::new([]));
+    let client = Client::start(&setup, &project, Profile::panel()).await;
+    let default = async || client.call::<methods::ModelList>(json!({})).await.default;
+    let session = client.new_session().await;
+    client.call::<methods::ModelSelect>(json!({ "sessionId": session, "model": "test/model-2" })).await;
+    assert_eq!(default().await.as_deref(), Some("test/model-2"), "by a picker");
+    say(&client, &session, "/model test/model-1").await;
+    assert_eq!(default().await.as_deref(), Some("test/model-1"), "by a command");
+    let new = json!({ "model": "test/model-2" });
+    client.call::<methods::SessionNew>(new).await;
+    assert_eq!(default().await.as_deref(), Some("test/model-1"), "a session that begins with one chooses for itself");
+    client.waive("azimuth/event");
+    assert_eq!(client.finish().await, 0);
+}
+
+#[tokio::test]
+async fn the_share_of_the_context_is_of_the_new_models_at_once() {
+    let model = ModelServer::start([Answer::says("One.")]).await;
+    let (setup, project) = (Setup::empty(), Project::new([]));
+    setup.configure(&format!("{}[[providers.test.model]]\nid = \"model-2\"\ncontext = 50000\n", unchosen(&model)));
+    let client = Client::start(&setup, &project, Profile::panel()).await;
+    let session = client.new_session().await;
+    client.prompt(&session, "Hello.").await;
+    let events = client.until_end(&session, StopReason::EndTurn).await;
+    let used = events.iter().find_map(|event| match event {
+        Event::ContextUsed { used, .. } => Some(*used),
+        _ => None,
+    });
+    let told = async || {
+        let is_told = |event: &Event| matches!(event, Event::ContextUsed { .. });
+        let events = client.until(&session, "the new limit", is_told).await;
+        let Some(Event::ContextUsed { used, limit }) = events.last() else { panic!("{events:?}") };
+        (Some(*used), *limit)
+    };
+    client.call::<methods::ModelSelect>(json!({ "sessionId": session, "model": "test/model-2" })).await;
+    assert_eq!(told().await, (used, 50_000), "by a picker");
+    say(&client, &session, "/model test/model-1").await;
+    assert_eq!(told().await, (used, 128_000), "by a command");
+    client.waive("azimuth/event");
+    assert_eq!(client.finish().await, 0);
+}
+
+#[tokio::test]
+async fn a_conversation_whose_model_is_gone_goes_on_with_another_and_says_so() {
+    let model = ModelServer::start([Answer::says("One.")]).await;
+    let (setup, project) = (two_models(&model), Project::new([]));
+    let client = Client::start(&setup, &project, Profile::panel()).await;
+    let session = client.new_session().await;
+    client.call::<methods::ModelSelect>(json!({ "sessionId": session, "model": "test/model-2" })).await;
+    client.waive("azimuth/event");
+    assert_eq!(client.finish().await, 0);
+
+    setup.configure(&unchosen(&model));
+    let client = Client::start(&setup, &project, Profile::panel()).await;
+    client.call::<methods::SessionOpen>(json!({ "sessionId": session })).await;
+    client.prompt(&session, "Which one are you?").await;
+    let events = client.until_end(&session, StopReason::EndTurn).await;
+    let switched = events.iter().find_map(|event| match event {
+        Event::TurnModelChanged { model, instead_of, error, .. } => {
+            Some((model.clone(), instead_of.clone(), error.clone()))
+        }
+        _ => None,
+    });
+    let (other, instead_of, error) = switched.expect("it is said");
+    assert_eq!((other.as_str(), instead_of.as_str()), ("test/model-1", "test/model-2"));
+    assert!(error.unwrap().contains("there is no model `test/model-2`"));
+    assert_eq!(model.asked()[0].body()["model"], "model-1");
     assert_eq!(client.finish().await, 0);
 }
 

@@ -58,8 +58,8 @@ use self::gate::Gate;
 use self::hosting::{Inbox, Open, begin};
 use self::ids::Ids;
 pub(super) use self::models::{
-    Chosen, ModelChain, Switched, choose_model, default_model, is_other_level, kept_chain, meant_model, model_changed,
-    named_model, note_levels, recent_models, resolve_model, usable,
+    Chosen, ModelChain, Switched, choose_for_session, choose_model, default_model, is_other_level, kept_chain,
+    meant_model, model_changed, model_chosen, named_model, note_levels, recent_models, resolve_model, usable,
 };
 use self::prompts::Prompts;
 use self::reading::Reading;
@@ -432,7 +432,7 @@ impl Session {
                 self.work.end();
                 let selected = model.map(|model| {
                     let info = model.info().clone();
-                    self.record(model_changed(&info, Some(&name), by_default));
+                    self.record_all(model_chosen(&info, &name, by_default, self.state.context));
                     ModelSelectResult { model: info }
                 });
                 self.answer_when_stored(reply, selected);
@@ -528,7 +528,7 @@ impl Session {
         let (config, known) = (Arc::clone(&self.config), self.state.chosen());
         self.work.begin();
         tokio::spawn(async move {
-            let (model, name, by_default) = match choose_model(&shared, &params.model).await {
+            let (model, name, by_default) = match choose_for_session(&shared, &params.model, known.as_ref()).await {
                 Ok((model, mut name)) => {
                     name = kept_chain(&name, model.info(), known.as_ref()).unwrap_or(name);
                     let by_default = is_other_level(&shared, &config, &params.model, model.info(), known).await;

@@ -122,6 +122,23 @@ pub(crate) async fn choose_model(shared: &Shared, name: &str) -> Result<(Arc<dyn
     Ok((model, exact))
 }
 
+/// The same for a session. New sessions begin with this model too, if the configuration names none. One that only plays
+/// a script is never chosen unasked, and another level of the model that the session has is no choice of a model.
+pub(crate) async fn choose_for_session(
+    shared: &Shared,
+    name: &str,
+    known: Option<&Chosen>,
+) -> Result<(Arc<dyn Model>, String), Error> {
+    let (model, exact) = choose_model(shared, name).await?;
+    let info = model.info();
+    let is_same = known.is_some_and(|known| known.model == info.id);
+    if !info.scripted && !(is_same && (info.level.is_some() || says_default(name))) {
+        let (store, id) = (Arc::clone(&shared.parts.store), info.id.clone());
+        blocking(move || store.set(LAST_MODEL, &id)).await?;
+    }
+    Ok((model, exact))
+}
+
 /// The model with this name, at the level that was last chosen for it if the name says none. Nothing is remembered.
 pub(crate) async fn named_model(shared: &Shared, name: &str) -> Result<Arc<dyn Model>, Error> {
     let model = resolve_model(shared, name).await?;
@@ -173,6 +190,17 @@ pub(crate) fn model_changed(info: &ModelInfo, name: Option<&str>, by_default: bo
         by_default,
         chain: name.filter(|name| names(name).nth(1).is_some()).map(str::to_owned),
     }
+}
+
+/// The events that say so, the second with the size of the context if that is known: the limit is the new model's.
+pub(crate) fn model_chosen(
+    info: &ModelInfo,
+    name: &str,
+    by_default: bool,
+    context: Option<u64>,
+) -> impl Iterator<Item = Event> + use<> {
+    let used = context.map(|used| Event::ContextUsed { used, limit: info.context_tokens });
+    [Some(model_changed(info, Some(name), by_default)), used].into_iter().flatten()
 }
 
 /// The model of new sessions: the configured one, else the last one chosen, else the first that can be used.

@@ -66,6 +66,8 @@ pub(super) struct State {
     is_not_asked_for: bool,
     /// The number of changes of its model and mode, the next ones, that only say what it begins with.
     begins_with: u32,
+    /// The tokens of the last request; none if no model has answered yet.
+    pub(super) context: Option<u64>,
     /// The turn that has begun and not ended.
     pub(super) open_turn: Option<OpenTurn>,
     /// When the last turn ended.
@@ -225,6 +227,7 @@ impl State {
                 self.deleted.extend(before.clone().filter(|_| is_gone).map(|before| (uri.clone(), before)));
             }
             Event::ProposalChanged { proposal } => self.proposal_changed(proposal),
+            Event::ContextUsed { used, .. } => self.context = Some(*used),
             // These change none of this: they are only shown, or are for one of the parts above.
             Event::CommandExecuted { .. }
             | Event::Steered { .. }
@@ -242,7 +245,6 @@ impl State {
             | Event::TerminalInput { .. }
             | Event::FileSeen { .. }
             | Event::ContextTrimmed { .. }
-            | Event::ContextUsed { .. }
             | protocol::spoken!() => {}
         }
     }

@@ -13,6 +13,7 @@ use providers::CatalogError;
 use providers::catalog::names;
 
 use super::{named_model, usable};
+use crate::Error;
 use crate::config::Config;
 use crate::post::Shared;
 
@@ -100,6 +101,27 @@ impl ModelChain {
         };
         let next = self.after(&model.id).await?;
         Some(Switched { model: next, instead_of: model.id.clone(), reason, until, error })
+    }
+
+    /// The first of the chain that can be asked; none if there is no chain, or none of it can be.
+    pub(crate) async fn first(&self) -> Option<Arc<dyn Model>> {
+        for name in &self.names {
+            let named = named_model(&self.shared, name).await.and_then(|named| usable(named, &self.config));
+            if let Ok(model) = named
+                && self.shared.cooldowns.of(&model.info().id, self.now()).is_none()
+            {
+                return Some(model);
+            }
+        }
+        None
+    }
+
+    /// That this model goes on from the beginning where the turn's own is not there; none if it cannot be asked.
+    pub(crate) fn instead_of_missing(&self, missing: &str, model: Arc<dyn Model>, error: &Error) -> Option<Switched> {
+        let model = usable(model, &self.config).ok()?;
+        self.asked().all.extend([missing.to_owned(), model.info().id.clone()]);
+        let (instead_of, error) = (missing.to_owned(), error.message.clone());
+        Some(Switched { model, instead_of, reason: SwitchReason::Unauthorized, until: None, error })
     }
 
     /// The names of the chain that name no model, in words. It goes on without these.

@@ -37,7 +37,7 @@ use crate::feed::blocking;
 use crate::lists;
 use crate::post::{Message, Requester, Shared};
 use crate::session::gate::{self, BYPASS};
-use crate::session::{Chosen, NewSession, choose_model, model_changed, resolve_model};
+use crate::session::{Chosen, NewSession, choose_for_session, choose_model, model_chosen, resolve_model};
 use crate::{Error, Request};
 
 /// The number of sessions that `/conversations` lists.
@@ -53,12 +53,14 @@ pub(super) struct Done {
     /// The model that was chosen, by this name.
     pub(super) model: Option<(Arc<dyn Model>, String)>,
     pub(super) switch_to: Option<SessionId>,
+    /// The size of the context.
+    pub(super) context: Option<u64>,
 }
 
 impl Done {
     /// Has the session use a model.
     fn choose(&mut self, model: Arc<dyn Model>, name: String, by_default: bool) {
-        self.events.push(model_changed(model.info(), Some(&name), by_default));
+        self.events.extend(model_chosen(model.info(), &name, by_default, self.context));
         self.model = Some((model, name));
     }
 }
@@ -153,7 +155,8 @@ impl Execute for Help {
 impl Execute for ChooseModel {
     async fn execute(self, preparation: &Preparation, done: &mut Done) -> Result<String, String> {
         let Some(name) = self.0 else { return Ok(models(preparation).await) };
-        let (model, name) = choose_model(&preparation.shared, &name).await.map_err(|error| error.message)?;
+        let chosen = choose_for_session(&preparation.shared, &name, preparation.model.as_ref()).await;
+        let (model, name) = chosen.map_err(|error| error.message)?;
         let info = model.info();
         let others = after(&preparation.shared, &name, info).await;
         let chain =

@@ -47,6 +47,8 @@ pub(super) struct Preparation {
     pub(super) info: SessionInfo,
     /// The session's model.
     pub(super) model: Option<Chosen>,
+    /// The size of the session's context.
+    pub(super) context: Option<u64>,
     /// The larger model that goes on in the stead of the session's.
     pub(super) promoted: Option<Promoted>,
     /// The part of the session's usage and cost that sessions used which its calls started.

@@ -20,6 +20,7 @@ use project::seen::Seen;
 use protocol::content::Range;
 use protocol::session::{Mode, Purpose};
 use protocol::{Event, PromptBlock};
+use providers::CatalogError;
 
 use super::excerpt::{cut, lines_of, section};
 use super::preparation::{NewTurn, Preparation, Prepared};
@@ -28,7 +29,7 @@ use crate::Error;
 use crate::clock::{day_of, name_of};
 use crate::feed::blocking;
 use crate::session::state::Promoted;
-use crate::session::{ModelChain, Switched, gate, named_model, usable};
+use crate::session::{ModelChain, Switched, default_model, gate, named_model, usable};
 
 /// A mentioned file is put before the model whole up to this many lines and bytes; of a larger one only the beginning,
 /// since the model can read on by itself.
@@ -43,7 +44,7 @@ const RANGE_BYTES: usize = 32 * 1024;
 pub(super) async fn prepare(mut preparation: Preparation) -> Prepared {
     // Where a terminal was handed back a moment ago, its folder is known when the user's prompt there is gone.
     preparation.shell.at_prompt_no_more().await;
-    let mut done = slash::Done::default();
+    let mut done = slash::Done { context: preparation.context, ..slash::Done::default() };
     let told = match preparation.instruction.take() {
         Some(instruction) => Some(selected::tell(&preparation, instruction).await),
         None => None,
@@ -195,7 +196,14 @@ async fn model_of_turn(
     let chain = Arc::new(ModelChain::new(shared.clone(), Arc::clone(config), list.as_deref()));
     let mut model = match model {
         Ok(model) => model,
-        Err(error) => return (Err(error), chain, None, is_for_turn),
+        Err(error) => {
+            let Some(switched) = instead_of_missing(preparation, &chain, of_mode.map(String::as_str), &error).await
+            else {
+                return (Err(error), chain, None, is_for_turn);
+            };
+            let event = switched.event(preparation.turn.clone());
+            return (Ok(switched.model), chain, Some(event), true);
+        }
     };
     let is_too_small = |promoted: &&Promoted| config.context_promotion && promoted.from == model.info().id;
     if let Some(promoted) = preparation.promoted.as_ref().filter(is_too_small)
@@ -211,6 +219,29 @@ async fn model_of_turn(
         (model, is_for_turn) = (other, true);
     }
     (usable(model, config), chain, event, is_for_turn)
+}
+
+/// The model that goes on where the one of the mode, or the session's, is not there any more: the next of its chain;
+/// else the session's own for a mode's, and that of new sessions for the session's. One that is only not known at the
+/// moment, such as while its provider does not answer, is no reason to ask another provider that is not in the chain.
+async fn instead_of_missing(
+    preparation: &Preparation,
+    chain: &ModelChain,
+    of_mode: Option<&str>,
+    error: &Error,
+) -> Option<Switched> {
+    let Preparation { shared, config, .. } = preparation;
+    let own = preparation.model.as_ref().map(|chosen| chosen.model.as_str());
+    let missing = of_mode.or(own)?;
+    let other = match chain.first().await {
+        Some(next) => next,
+        None => match shared.parts.catalog.resolve(missing).await {
+            Err(CatalogError::Unknown { .. }) if of_mode.is_some() => preparation.model().await.ok()?,
+            Err(CatalogError::Unknown { .. }) => default_model(shared, config).await.ok()?,
+            Ok(_) | Err(_) => return None,
+        },
+    };
+    chain.instead_of_missing(missing, other, error)
 }
 
 /// The tools that a model is told of: those of its mode, and of those that edit the ones of its form.

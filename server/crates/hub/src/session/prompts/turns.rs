@@ -126,6 +126,7 @@ impl Session {
             shell: Arc::clone(self.terminals.shell()),
             info: self.info(),
             model: self.state.chosen(),
+            context: self.state.context,
             promoted: self.state.promoted.clone(),
             children: self.state.children,
             unpriced: self.state.unpriced.clone(),
