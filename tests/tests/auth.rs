@@ -23,14 +23,14 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 /// A user with folders of their own, and a port for the browser to come back to.
-struct User {
+pub(crate) struct User {
     folder: tempfile::TempDir,
     port: u16,
     variables: Vec<(&'static str, String)>,
 }
 
 impl User {
-    fn new(configuration: impl FnOnce(u16) -> String) -> Self {
+    pub(crate) fn new(configuration: impl FnOnce(u16) -> String) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let port = free_port();
         std::fs::create_dir(folder.path().join("project")).unwrap();
@@ -61,11 +61,11 @@ impl User {
         of(child.wait_with_output().unwrap())
     }
 
-    fn azimuth(&self, arguments: &[&str]) -> (i32, String, String) {
+    pub(crate) fn azimuth(&self, arguments: &[&str]) -> (i32, String, String) {
         self.run(arguments, "")
     }
 
-    fn data(&self) -> PathBuf {
+    pub(crate) fn data(&self) -> PathBuf {
         self.folder.path().join("data")
     }
 
@@ -98,15 +98,15 @@ fn of(output: Output) -> (i32, String, String) {
 }
 
 /// `azimuth auth login` that waits for the browser.
-struct Login {
-    child: Child,
+pub(crate) struct Login {
+    pub(crate) child: Child,
     output: BufReader<std::process::ChildStdout>,
     shown: String,
     url: String,
 }
 
 impl Login {
-    fn start(user: &User, arguments: &[&str]) -> Self {
+    pub(crate) fn start(user: &User, arguments: &[&str]) -> Self {
         let mut child = user.command(arguments).stdin(Stdio::piped()).spawn().unwrap();
         let mut output = BufReader::new(child.stdout.take().unwrap());
         let (mut shown, mut url) = (String::new(), String::new());
@@ -119,7 +119,7 @@ impl Login {
     }
 
     /// Follows the address as a browser does: gives what the last page was.
-    fn browser(&self) -> (u16, String) {
+    pub(crate) fn browser(&self) -> (u16, String) {
         let (status, place, page) = get(&self.url);
         match place {
             Some(place) => {
@@ -132,11 +132,11 @@ impl Login {
     }
 
     /// The address to which the vendor sends the browser.
-    fn callback(&self) -> String {
+    pub(crate) fn callback(&self) -> String {
         get(&self.url).1.unwrap()
     }
 
-    fn end(mut self) -> (i32, String, String) {
+    pub(crate) fn end(mut self) -> (i32, String, String) {
         self.output.read_to_string(&mut self.shown).unwrap();
         let (code, _, errors) = of(self.child.wait_with_output().unwrap());
         (code, self.shown, errors)
@@ -152,12 +152,14 @@ fn get(url: &str) -> (u16, Option<String>, String) {
     stream.read_to_string(&mut answer).unwrap();
     let (head, body) = answer.split_once("\r\n\r\n").unwrap();
     let status = head.split(' ').nth(1).unwrap().parse().unwrap();
-    let place = head.lines().find_map(|line| line.strip_prefix("location: ")).map(str::to_owned);
+    let heads = head.lines().filter_map(|line| line.split_once(": "));
+    let place =
+        heads.filter(|(name, _)| name.eq_ignore_ascii_case("location")).map(|(_, place)| place.to_owned()).next();
     (status, place, body.to_owned())
 }
 
 /// Every file below a folder with one of these texts in it.
-fn files_with(folder: &Path, texts: &[String]) -> Vec<PathBuf> {
+pub(crate) fn files_with(folder: &Path, texts: &[String]) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
         let path = entry.path();

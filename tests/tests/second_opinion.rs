@@ -1,20 +1,23 @@
 //! A second opinion on the wires: a model server that others wrote reads what we send and answers as it believes that
-//! vendors do, with the faults that it knows; and a gateway that companies use stands between.
+//! vendors do, with the faults that it knows; and a gateway that companies use stands between. Another one on signing
+//! in: by an OAuth server that others wrote.
 
 #![expect(clippy::disallowed_methods, reason = "the model server and the gateway are no programs of the server's")]
 
+use std::io::Write;
 use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use harness::{Client, Profile, Setup};
+use harness::{Answer, Client, ModelServer, Profile, Setup, Wire};
 use protocol::turn::StopReason;
 use protocol::{Event, SessionId, methods};
 use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, ChildStdout, Command};
 
+use crate::auth::{Login, User, files_with};
 use crate::vendors::{project, reads};
 
 /// The vendors that it plays: each one's name, wire, address below its own, and model.
@@ -28,29 +31,61 @@ const VENDORS: [(&str, &str, &str, &str); 6] = [
     ("bedrock", "converse", "", "us.amazon.nova-2-lite-v1:0"),
 ];
 
-/// The program `aimock.mjs`.
-struct Aimock {
+/// A server that others wrote, as a program of `tests/vendors` plays it.
+struct Played {
     child: Child,
     output: BufReader<ChildStdout>,
     url: String,
 }
 
+impl Played {
+    /// Starts this program with these arguments, if the package that it is made of is installed.
+    async fn start(program: &str, package: &str, arguments: &[&str]) -> Option<Self> {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("vendors");
+        if !folder.join("node_modules").join(package).exists() {
+            harness::not_tried(&format!("{package} is not there; tests/vendors/run installs it"));
+            return None;
+        }
+        let mut command = Command::new("node");
+        command.arg(program).args(arguments).current_dir(folder);
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true).spawn().unwrap();
+        let output = BufReader::new(child.stdout.take().unwrap());
+        let mut played = Self { child, output, url: String::new() };
+        played.url = played.line().await;
+        Some(played)
+    }
+
+    async fn line(&mut self) -> String {
+        let mut line = String::new();
+        harness::patiently("a server that others wrote", self.output.read_line(&mut line)).await.unwrap();
+        line.trim().to_owned()
+    }
+
+    /// Makes the next answer different; `oauth.mjs` says in which ways.
+    async fn next_has(&mut self, different: &str) {
+        self.child.stdin.as_mut().unwrap().write_all(format!("{different}\n").as_bytes()).await.unwrap();
+        assert_eq!(self.line().await, different);
+    }
+
+    /// Ends it. The requests that it took, as it understood them.
+    async fn end(mut self) -> Vec<Value> {
+        drop(self.child.stdin.take());
+        let mut taken = Vec::new();
+        harness::patiently("the requests that were taken", self.output.read_to_end(&mut taken)).await.unwrap();
+        assert!(self.child.wait().await.unwrap().success());
+        serde_json::from_slice(&taken).unwrap()
+    }
+}
+
+/// The program `aimock.mjs`.
+struct Aimock(Played);
+
 impl Aimock {
     /// Starts it, if it is installed.
     async fn start() -> Option<Self> {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("vendors");
-        if !folder.join("node_modules/@copilotkit/aimock").exists() {
-            harness::not_tried("aimock is not there; tests/vendors/run installs it");
-            return None;
-        }
         let ((tool, a), (_, b)) = (reads("a.txt"), reads("b.txt"));
-        let mut command = Command::new("node");
-        command.args(["aimock.mjs", tool, &a.to_string(), &b.to_string()]).current_dir(folder);
-        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true).spawn().unwrap();
-        let mut output = BufReader::new(child.stdout.take().unwrap());
-        let mut url = String::new();
-        harness::patiently("the address of aimock", output.read_line(&mut url)).await.unwrap();
-        Some(Self { child, output, url: url.trim().to_owned() })
+        let arguments = [tool, &a.to_string(), &b.to_string()];
+        Played::start("aimock.mjs", "@copilotkit/aimock", &arguments).await.map(Self)
     }
 
     /// The configuration of a user who has all of its vendors.
@@ -58,21 +93,12 @@ impl Aimock {
         let setup = Setup::empty();
         let mut lines = "model = \"chat/model-chat\"\nshell_rc = false\n".to_owned();
         for (name, wire, folder, model) in VENDORS {
-            let (url, key) = (&self.url, harness::server::KEY);
+            let (url, key) = (&self.0.url, harness::server::KEY);
             lines += &format!("[providers.{name}]\nbase_url = \"{url}{folder}\"\nkey = \"{key}\"\nwire = \"{wire}\"\n");
             lines += &format!("models = [\"{model}\"]\n");
         }
         setup.configure(&lines);
         setup
-    }
-
-    /// Ends it. The requests that it took, as it understood them.
-    async fn end(mut self) -> Vec<Value> {
-        drop(self.child.stdin.take());
-        let mut taken = Vec::new();
-        harness::patiently("the end of aimock", self.output.read_to_end(&mut taken)).await.unwrap();
-        assert!(self.child.wait().await.unwrap().success());
-        serde_json::from_slice(&taken).unwrap()
     }
 }
 
@@ -116,7 +142,7 @@ async fn a_conversation_goes_through_all_vendors_as_others_play_them() {
         assert_eq!((usage.input, usage.output), (1400, 60), "{vendor:?}: what two requests used");
     }
     assert_eq!(client.finish().await, 0);
-    let taken = aimock.end().await;
+    let taken = aimock.0.end().await;
     assert_eq!(taken.len(), 4 * VENDORS.len());
     for (number, request) in taken.iter().enumerate() {
         assert_eq!(request["status"], json!(200), "{request}");
@@ -156,7 +182,7 @@ async fn a_turn_lives_through_the_faults_of_a_model_server_that_others_wrote() {
     });
     join_all(plays).await;
     assert_eq!(client.finish().await, 0);
-    let taken = aimock.end().await;
+    let taken = aimock.0.end().await;
     assert_eq!(taken.len(), 2 * 5 * VENDORS.len());
 }
 
@@ -178,7 +204,7 @@ impl Gateway {
     async fn start(packages: &Path, behind: &Aimock) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let models = Self::MODELS.map(|(name, model, path)| {
-            let to = json!({ "model": model, "api_base": format!("{}{path}", behind.url), "api_key": "upstream" });
+            let to = json!({ "model": model, "api_base": format!("{}{path}", behind.0.url), "api_key": "upstream" });
             json!({ "model_name": name, "litellm_params": to })
         });
         let configuration = json!({
@@ -242,7 +268,7 @@ async fn a_gateway_turns_each_wire_into_each_and_a_conversation_goes_through_all
         }
     }
     assert_eq!(client.finish().await, 0);
-    let taken = aimock.end().await;
+    let taken = aimock.0.end().await;
     let calls = |request: &Value| {
         let messages = request["body"]["messages"].as_array().unwrap().clone();
         messages.iter().filter_map(|message| message["tool_calls"].as_array().map(Vec::len)).sum::<usize>()
@@ -252,4 +278,123 @@ async fn a_gateway_turns_each_wire_into_each_and_a_conversation_goes_through_all
     let expected: Vec<_> = (0..faithful).map(|request| request.div_ceil(2) * 2).collect();
     let carried: Vec<_> = taken.iter().take(faithful).map(calls).collect();
     assert_eq!(carried, expected, "nothing of what went before is left out");
+}
+
+/// A user who signs in at this OAuth server, and whose models are at this one.
+fn who_signs_in(server: &Played, model: &ModelServer) -> User {
+    let (home, models) = (&server.url, model.url(Wire::Chat));
+    User::new(|_| {
+        format!(
+            "[providers.elsewhere]\nbase_url = \"{models}\"\nwire = \"openai-chat\"\nmodels = [\"model-1\"]\n\
+             [providers.elsewhere.sign_in]\nauthorize_url = \"{home}/authorize\"\ntoken_url = \"{home}/token\"\n\
+             revoke_url = \"{home}/revoke\"\njwks_url = \"{home}/jwks\"\nissuer = \"{home}\"\n\
+             client_id = \"azimuth\"\nscopes = [\"models\"]\n"
+        )
+    })
+}
+
+const SIGN_IN: [&str; 3] = ["auth", "login", "elsewhere"];
+const TURN: [&str; 5] = ["exec", "--trust", "--model", "elsewhere/model-1", "Go."];
+
+/// Signs in by a browser.
+fn signs_in(user: &User) {
+    let login = Login::start(user, &SIGN_IN);
+    assert_eq!(login.browser().0, 200);
+    let (code, output, errors) = login.end();
+    assert!(code == 0 && output.contains("Signed in to elsewhere"), "{output}{errors}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_sign_in_at_an_oauth_server_that_others_wrote_is_used_renewed_and_ended() {
+    let Some(mut server) = Played::start("oauth.mjs", "oauth2-mock-server", &[]).await else { return };
+    let model = ModelServer::start(["One.", "Two.", "Three."].map(Answer::says)).await;
+    model.takes_any_key();
+    // Each turn is a session of its own.
+    model.may_rewrite();
+    let user = who_signs_in(&server, &model);
+
+    // A callback that does not know the secret of this sign-in does not count, and the next one does.
+    let login = Login::start(&user, &SIGN_IN);
+    server.next_has("another state").await;
+    assert_eq!(login.browser().0, 400);
+    server.next_has("over").await;
+    assert_eq!(login.browser().0, 200);
+    let (code, output, errors) = login.end();
+    assert!(code == 0 && output.contains("Signed in to elsewhere"), "{output}{errors}");
+    // Its token is over at once, so the first turn renews it, and the second too.
+    server.next_has("over, and the old refresh token stays").await;
+    for said in ["One.", "Two.", "Three."] {
+        let (code, output, errors) = user.azimuth(&TURN);
+        assert!(code == 0 && output.contains(said), "{output}{errors}");
+    }
+
+    server.next_has("over").await;
+    let mut login = Login::start(&user, &[&SIGN_IN[..], &["--paste"]].concat());
+    writeln!(login.child.stdin.take().unwrap(), "{}", login.callback()).unwrap();
+    let (code, output, errors) = login.end();
+    assert_eq!(code, 0, "{output}{errors}");
+    server.next_has("ended").await;
+    let (code, output, errors) = user.azimuth(&TURN);
+    let words = [output, errors].concat();
+    assert!(code == 1 && words.contains("run `azimuth auth login elsewhere`"), "{words}");
+    assert_eq!(user.azimuth(&["auth", "status", "elsewhere"]).0, 1);
+
+    signs_in(&user);
+    server.next_has("not revoked").await;
+    let (code, output, errors) = user.azimuth(&["auth", "logout", "elsewhere"]);
+    assert!(code == 0 && output.contains("forgotten") && errors.contains("status 503"), "{output}{errors}");
+    signs_in(&user);
+    let (code, output, errors) = user.azimuth(&["auth", "logout", "elsewhere"]);
+    assert_eq!((code, errors.as_str()), (0, ""), "{output}");
+
+    let taken = server.end().await;
+    let revoked = taken.iter().filter(|it| it["path"] == "/revoke").map(|it| &it["status"]).collect::<Vec<_>>();
+    assert_eq!(revoked, [503, 200]);
+    let asked: Vec<_> = taken.iter().filter(|it| it["path"] == "/token").collect();
+    let grants: Vec<_> = asked.iter().map(|it| it["asked"]["grant_type"].as_str().unwrap()).collect();
+    let (by_code, by_token) = ("authorization_code", "refresh_token");
+    assert_eq!(grants, [by_code, by_token, by_token, by_code, by_token, by_code, by_code]);
+    // It takes any refresh token, so here is which one it must be: a new one if there is one, else the old one.
+    for (renewal, of) in [(1, 0), (2, 0), (4, 3)] {
+        assert_eq!(asked[renewal]["asked"]["refresh_token"], asked[of]["given"]["refresh_token"], "{renewal}");
+    }
+    let sent: Vec<_> = model.asked().iter().map(|asked| asked.header("authorization").unwrap().to_owned()).collect();
+    let tokens = [1, 2, 2].map(|at: usize| format!("Bearer {}", asked[at]["given"]["access_token"].as_str().unwrap()));
+    assert_eq!(sent, tokens);
+    let given = asked.iter().filter_map(|it| it["given"].as_object()).flatten();
+    let given = given.filter(|(name, _)| name.ends_with("_token")).map(|(_, token)| token.as_str().unwrap().to_owned());
+    let secrets: Vec<_> = given.collect();
+    assert!(secrets.len() > 12);
+    assert_eq!(files_with(&user.data(), &secrets), Vec::<std::path::PathBuf>::new());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_sign_in_that_an_oauth_server_answers_wrongly_keeps_nothing() {
+    let Some(mut server) = Played::start("oauth.mjs", "oauth2-mock-server", &[]).await else { return };
+    let model = ModelServer::start([]).await;
+    let user = who_signs_in(&server, &model);
+    for (different, said) in [
+        ("no consent", "elsewhere refused the sign-in: access_denied"),
+        ("another issuer", "it is another issuer's"),
+        ("another program", "it is for another program"),
+        ("another sign-in", "it is of another sign-in"),
+        ("long ago", "it has expired"),
+        ("another key", "none of the vendor's keys signed it"),
+        ("no id token", "no id token"),
+        ("no token", "no access token"),
+        ("another kind", "a token of an unknown type"),
+        ("a text", "something that is no token"),
+        ("away", "status 503"),
+        ("ended", "elsewhere refused the sign-in: invalid_grant"),
+    ] {
+        server.next_has(different).await;
+        let login = Login::start(&user, &SIGN_IN);
+        login.browser();
+        let (code, output, errors) = login.end();
+        assert!(code == 1 && errors.contains(said), "{different}: {output}{errors}");
+        assert!(!errors.contains("hunter2"), "{errors}");
+    }
+    assert_eq!(user.azimuth(&["auth", "list", "--json"]), (0, String::new(), String::new()));
+    signs_in(&user);
+    assert_eq!(server.end().await.last().unwrap()["status"], 200);
 }
