@@ -98,6 +98,20 @@ fn on(shelf: &Shelf, day: &str, pi: &Pi, lite: &Lite) -> Result<BTreeMap<String,
         Some(file) => pi.models(file)?,
         None => prices.clone(),
     };
+    // The first catalogue has not all regions of each model, and each has a price of its own.
+    for id in prices.keys().filter(|id| shelf.has_regions && !found.contains_key(*id)).collect::<Vec<_>>() {
+        let Some((region, everywhere)) = id.split_once('.').filter(|(_, rest)| shelf.takes(rest)) else { continue };
+        if let Some(fact) = found.get(everywhere) {
+            let name = format!("{} ({})", fact.name, region.to_uppercase());
+            // If it is not said, storing costs as many times the input there as elsewhere.
+            let stored = fact.price.map_or(0.0, |[input, .., stored]| stored / input);
+            let price = prices.get(id).and_then(|there| there.price);
+            let price = price.map(|[input, output, read, said]| {
+                [input, output, read, if said == 0.0 { input * stored } else { said }]
+            });
+            found.insert(id.clone(), Fact { name, price, long: None, ..fact.clone() });
+        }
+    }
     for (id, fact) in &mut found {
         if let Some(other) = prices.get(id) {
             fact.settle(other);

@@ -10,6 +10,8 @@ pub(super) struct Shelf {
     pub(super) lite: &'static str,
     /// The beginning of its ids there.
     pub(super) lite_prefix: &'static str,
+    /// True if an id may begin with a region and a dot.
+    pub(super) has_regions: bool,
     wire: Wire,
     /// The beginnings of the ids that are taken; all if empty.
     only: &'static [&'static str],
@@ -55,7 +57,7 @@ pub(super) struct Told {
 }
 
 const fn shelf(provider: &'static str, pi: Option<&'static str>, lite: &'static str, wire: Wire) -> Shelf {
-    Shelf { provider, pi, lite, lite_prefix: lite, wire, only: &[], without: &[] }
+    Shelf { provider, pi, lite, lite_prefix: lite, has_regions: false, wire, only: &[], without: &[] }
 }
 
 /// All of them, in the order of the file. The other providers list their models with all that is known of them, or have
@@ -106,6 +108,7 @@ pub(super) const SHELVES: &[Shelf] = &[
     // United States as they do without a region, and elsewhere have prices of their own.
     Shelf {
         lite_prefix: "bedrock",
+        has_regions: true,
         without: &[
             "anthropic.",
             "openai.",

@@ -51,6 +51,28 @@ fn of_two_catalogues_that_contradict_each_other_the_cautious_one_counts() {
 }
 
 #[test]
+fn a_region_that_only_the_second_catalogue_has_gets_its_price_and_the_facts_of_the_model_elsewhere() {
+    let (folder, ..) = catalogues(&json!({}), &json!({}));
+    let model = json!({ "id": "amazon.a-v1:0", "name": "A", "type": "chat", "contextWindow": 100_000, "maxTokens": 9_000,
+        "input": ["image"], "cost": { "input": 1.0, "output": 2.0, "cacheRead": 0.5, "cacheWrite": 1.0 } });
+    let file = folder.path().join("pi/dist/providers/data/amazon-bedrock.json");
+    fs::write(file, json!({ "converse": { "1": model } }).to_string()).unwrap();
+    let price = json!({ "litellm_provider": "bedrock_converse", "mode": "chat", "max_input_tokens": 200_000,
+        "max_output_tokens": 10_000, "input_cost_per_token": 3e-6, "output_cost_per_token": 4e-6 });
+    let prices = json!({ "apac.amazon.a-v1:0": price, "apac.amazon.b-v1:0": price, "us.amazon.a-v1:0": price });
+    let path = folder.path().join("lite/litellm/model_prices_and_context_window_backup.json");
+    fs::write(path, prices.to_string()).unwrap();
+    let (pi, lite) = (Pi::open(&folder.path().join("pi")).unwrap(), Lite::open(&folder.path().join("lite")).unwrap());
+    let text = distil("as_of = \"2026-11-23\"\n", &pi, &lite).unwrap();
+    let lines: Vec<_> = text.lines().filter(|line| line.contains('\t')).collect();
+    let expected = [
+        "amazon.a-v1:0\tA\t100000\t9000\t1 2 0.5 1\t\tnone\timage",
+        "apac.amazon.a-v1:0\tA (APAC)\t100000\t9000\t3 4 3 3\t\tnone\timage",
+    ];
+    assert_eq!(lines, expected);
+}
+
+#[test]
 fn a_catalogue_in_another_form_is_named() {
     let (folder, pi, lite) = catalogues(&json!([]), &json!({}));
     let error = distil("", &pi, &lite).unwrap_err().to_string();

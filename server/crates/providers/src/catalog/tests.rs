@@ -364,8 +364,8 @@ async fn a_model_at_vertex_has_the_facts_of_its_maker_and_the_price_of_the_locat
     let of = |models: &[ModelInfo], id: &str| models.iter().find(|model| model.id == id).cloned().unwrap();
     for (id, own, input, dearer) in [
         ("gemini-3.8-flash", "gemini-3.8-flash", 0.75, 0.825),
-        ("gemini-3.6-flash", "gemini-3.6-flash", 0.75, 0.825),
-        ("gemini-2.5-pro", "gemini-2.5-pro", 1.25, 1.25),
+        ("gemini-3.7-flash", "gemini-3.7-flash", 0.75, 0.825),
+        ("gemini-3.1-pro-preview", "gemini-3.1-pro-preview", 2.0, 2.0),
         ("claude-opus-5-5", "claude-opus-5-5", 4.0, 4.4),
         ("claude-haiku-4-5@20251001", "claude-haiku-4-5", 1.0, 1.1),
     ] {
