@@ -1,6 +1,6 @@
 //! The costs of Azimuth: start, memory, a tool round, a streamed token, opening a long session, a request for one,
-//! search beside `rg`, suggestions beside the model's own time, edits beside `git`, outlines beside `ctags`, questions
-//! beside a language server asked directly, and commands beside `bash -c` and `script`.
+//! the models that are known, search beside `rg`, suggestions beside the model's own time, edits beside `git`, outlines
+//! beside `ctags`, questions beside a language server asked directly, and commands beside `bash -c` and `script`.
 //!
 //! `cargo bench -p e2e` builds the binary as it is packaged and measures it as an editor would see it, over standard
 //! input and output, with an instant model on loopback. If `AZIMUTH_BIN` names a binary, such as an older one to
@@ -12,6 +12,7 @@ mod corpus;
 mod edits;
 mod inline;
 mod lang;
+mod registry;
 mod requests;
 mod search;
 mod shell;
@@ -40,6 +41,10 @@ fn main() {
     // `cargo bench` passes flags of the standard harness; the only argument here is which part to run.
     let wanted: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
     let runs = |name: &str| wanted.is_empty() || wanted.iter().any(|part| part == name);
+    // First, since it measures what is asked for first.
+    if runs("registry") {
+        registry::run();
+    }
     let with_binary = ["start", "rounds", "tokens", "open", "requests", "shell", "lang", "inline"].map(runs);
     if with_binary.contains(&true) {
         let binary = std::env::var_os("AZIMUTH_BIN").map_or_else(build, PathBuf::from);
