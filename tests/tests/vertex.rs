@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 use std::time::Duration;
 
-use harness::google::{Instead, KEY, PROJECT};
+use harness::google::{Instead, KEY, PROJECT, SUBJECT};
 use harness::model::{Asked, Step};
 use harness::{Answer, Client, GoogleServer, ModelServer, Profile, Project, Setup, Wire, not_tried, real};
 use protocol::turn::StopReason;
@@ -205,6 +205,81 @@ async fn a_service_account_signs_for_its_token_and_googles_own_library_agrees() 
     assert!(!forged.status.success() && String::from_utf8_lossy(&forged.stderr).contains("signature"), "{forged:?}");
 }
 
+#[tokio::test]
+async fn an_identity_of_others_is_exchanged_for_a_token_with_the_requests_that_googles_own_library_makes() {
+    let program = json!({ "version": 1, "success": true, "id_token": SUBJECT, "expiration_time": 9_999_999_999_u64,
+        "token_type": "urn:ietf:params:oauth:token-type:id_token" });
+    // A program that is in no project, and whose words say all.
+    let program = json!({ "executable": { "command": format!("/bin/echo '{program}'") } });
+    for (kind, acts) in [("file", false), ("file", true), ("url", true), ("executable", false)] {
+        let google = GoogleServer::start();
+        let model = ModelServer::start([Answer::says("Done.")]).await;
+        let setup = Setup::empty();
+        let token = setup.home().join("token");
+        std::fs::write(&token, json!({ "held": SUBJECT }).to_string()).unwrap();
+        let in_json = json!({ "type": "json", "subject_token_field_name": "held" });
+        let source = match kind {
+            "file" => json!({ "file": token, "format": in_json }),
+            "url" => json!({ "url": google.subject_url(), "headers": { "x-asks": "us" } }),
+            _ => program.clone(),
+        };
+        model.wants_tokens_of(&google);
+        setup.configure(&configuration(&model, GEMINI, ""));
+        keep(&setup, &google.external(&source, acts).to_string());
+        let file = setup.home().join(FILE);
+        let setup = at_home(setup).with_variable("GOOGLE_EXTERNAL_ACCOUNT_ALLOW_EXECUTABLES", "1");
+        turns(&setup, 1, StopReason::EndTurn).await;
+        // Without a project that is named, it is that of the pool.
+        assert!(model.asked()[0].place().contains(&format!("/projects/{PROJECT}/")), "{}", model.asked()[0].place());
+        let own = google.exchanges();
+        assert_eq!(own.len(), 1 + usize::from(acts), "{own:?}");
+        is_in_no_file(&setup.data_folder(), &[google.tokens(), vec![SUBJECT.to_owned()]].concat());
+
+        let mut python = Command::new("python3");
+        python.arg("-c").arg(EXCHANGE).arg(&file).arg(if kind == "executable" { "pluggable" } else { "identity_pool" });
+        python.env("PYTHONPATH", real::tools().join("python"));
+        python.env("GOOGLE_EXTERNAL_ACCOUNT_ALLOW_EXECUTABLES", "1");
+        let Ok(output) = python.output() else { return not_tried("there is no python3") };
+        if String::from_utf8_lossy(&output.stderr).contains("No module named") {
+            return not_tried("google-auth is not installed (tests/tools/install-python)");
+        }
+        assert!(output.status.success(), "{output:?}");
+        let mut theirs = google.exchanges().split_off(own.len());
+        // Accounts between the two are left out there if there are none, and empty here.
+        let none = |body: &mut Value| body.get("delegates").is_some_and(|them| them.is_null() || *them == json!([]));
+        let mut own = own;
+        for body in own.iter_mut().chain(&mut theirs) {
+            if none(body) {
+                body.as_object_mut().unwrap().remove("delegates");
+            }
+        }
+        assert_eq!(own, theirs, "{kind}");
+    }
+}
+
+#[tokio::test]
+async fn a_program_for_an_identity_of_others_does_not_run_unless_the_user_allows_it() {
+    let google = GoogleServer::start();
+    let model = ModelServer::start([]).await;
+    let source = json!({ "executable": { "command": "/bin/echo hunter2" } });
+    let setup = user(&model, &google, GEMINI, &google.external(&source, false));
+    let error = error_of(&turns(&setup, 1, StopReason::Error).await);
+    assert!(error.contains("GOOGLE_EXTERNAL_ACCOUNT_ALLOW_EXECUTABLES") && !error.contains("hunter2"), "{error}");
+    assert_eq!((google.asked().0, model.asked().len()), (0, 0));
+}
+
+/// Has google-auth exchange the token of an identity, by a file of credentials.
+const EXCHANGE: &str = r#"
+import importlib, sys, urllib.request
+def request(url, method="GET", body=None, headers=None, **more):
+    asked = urllib.request.Request(url, data=body, headers=headers or {}, method=method)
+    with urllib.request.urlopen(asked) as answer:
+        answer.data = answer.read()
+        return answer
+kind = importlib.import_module("google.auth." + sys.argv[2]).Credentials
+kind.from_file(sys.argv[1], scopes=["https://www.googleapis.com/auth/cloud-platform"]).refresh(request)
+"#;
+
 /// Has google-auth verify an assertion with the public half of a key.
 const VERIFY: &str = r#"
 import json, sys
@@ -282,11 +357,13 @@ async fn a_file_of_credentials_that_is_of_no_use_is_named_with_what_to_do() {
     without_key["private_key"] = json!("-----BEGIN PRIVATE KEY-----\naHVudGVyMg==\n-----END PRIVATE KEY-----\n");
     let mut in_the_open = google.user();
     in_the_open["token_uri"] = json!("http://tokens.example/token");
+    let of_aws = json!({ "type": "external_account", "audience": "//iam",
+        "subject_token_type": "urn:ietf:params:aws:token-type:aws4_request" });
     for (text, part) in [
         ("{\"type\":".to_owned(), "not valid JSON"),
         (without_key.to_string(), "`private_key` is not an RSA key"),
         (in_the_open.to_string(), "without https"),
-        (json!({ "type": "external_account", "audience": "//iam" }).to_string(), "of the kind `external_account`"),
+        (of_aws.to_string(), "of the kind `external_account of AWS`"),
         (json!({ "type": "authorized_user" }).to_string(), "it has no `client_id`"),
     ] {
         let model = ModelServer::start([]).await;
@@ -363,7 +440,8 @@ async fn vertex_is_offered_if_there_are_credentials_and_a_project_and_nobody_is_
         let models: Value = serde_json::to_value(client.call::<methods::ModelList>(json!({})).await).unwrap();
         let of_vertex = models["models"].as_array().unwrap().iter().filter(|model| model["provider"] == "vertex");
         let available = of_vertex.filter(|model| model["available"] == true).count();
-        assert_eq!(available > 20, is_offered, "{models}");
+        // All of the data file, where those that think only if asked to are there twice; or none.
+        assert_eq!(available, if is_offered { 25 } else { 0 }, "{models}");
         assert_eq!(client.finish().await, 0);
     }
     assert_eq!(google.asked().0, 0);

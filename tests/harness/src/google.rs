@@ -1,5 +1,5 @@
-//! Google's servers that give access tokens: for service accounts, for people who have signed in, and for machines at
-//! Google, in one server on this machine.
+//! Google's servers that give access tokens: for service accounts, for people who have signed in, for machines at
+//! Google, and for identities of others, in one server on this machine.
 //!
 //! It is strict. An assertion that Google would refuse is refused and fails the test, unless the test says that it is
 //! to come.
@@ -14,17 +14,23 @@ use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use ring::signature::{KeyPair, RSA_PKCS1_2048_8192_SHA256, RsaKeyPair, UnparsedPublicKey};
 use serde_json::{Value, json};
 
-use crate::plain::{self, http_date};
+use crate::plain::{self, http_date, rfc3339};
 
 /// The project of everybody here.
 pub const PROJECT: &str = "project-of-the-test";
 /// The service account.
 pub const ROBOT: &str = "robot@project-of-the-test.iam.gserviceaccount.com";
+/// The token of an identity that is none of Google's.
+pub const SUBJECT: &str = "subject.token.of.the.test";
 /// The key of the service account, in PKCS #8.
 pub const KEY: &[u8] = include_bytes!("sign_in.der");
 
 const KEY_ID: &str = "key-of-the-robot";
 const SCOPE: &str = "https://www.googleapis.com/auth/cloud-platform";
+const SCOPE_OF_ACTING: &str = "https://www.googleapis.com/auth/iam";
+const POOL: &str =
+    "//iam.googleapis.com/projects/project-of-the-test/locations/global/workloadIdentityPools/pool/providers/provider";
+const BY_EXCHANGE: &str = "urn:ietf:params:oauth:grant-type:token-exchange";
 const BY_ASSERTION: &str = "urn:ietf:params:oauth:grant-type:jwt-bearer";
 /// The difference between two clocks that Google allows.
 const SKEW: u64 = 5 * 60;
@@ -59,6 +65,10 @@ struct State {
     next: u32,
     instead: VecDeque<Instead>,
     assertions: Vec<String>,
+    /// The forms and the objects by which tokens were asked for an identity of others.
+    exchanges: Vec<Value>,
+    /// The tokens of such an identity, with which it may act for the service account, and no more.
+    acting: HashSet<String>,
     asked: usize,
     tokens: Vec<String>,
     /// The time by which the server's clock is ahead.
@@ -107,6 +117,30 @@ impl GoogleServer {
     pub fn user(&self) -> Value {
         json!({ "type": "authorized_user", "client_id": "client-of-gcloud", "client_secret": "secret-of-the-client",
             "refresh_token": "refresh-token-of-ada", "quota_project_id": PROJECT, "token_uri": self.token_url() })
+    }
+
+    /// The file of an identity of others whose token comes from this source. It acts in the name of the service account
+    /// if `acts` says so.
+    pub fn external(&self, source: &Value, acts: bool) -> Value {
+        let home = format!("http://127.0.0.1:{}", self.port);
+        let mut file = json!({ "type": "external_account", "audience": POOL, "token_url": format!("{home}/sts"),
+            "subject_token_type": "urn:ietf:params:oauth:token-type:jwt", "credential_source": source,
+            "universe_domain": "googleapis.com" });
+        if acts {
+            let url = format!("{home}/v1/projects/-/serviceAccounts/{ROBOT}:generateAccessToken");
+            file["service_account_impersonation_url"] = json!(url);
+        }
+        file
+    }
+
+    /// The address of a server that gives [`SUBJECT`] to whoever sends the header `x-asks: us`.
+    pub fn subject_url(&self) -> String {
+        format!("http://127.0.0.1:{}/subject", self.port)
+    }
+
+    /// The bodies by which tokens were asked for an identity of others, as JSON.
+    pub fn exchanges(&self) -> Vec<Value> {
+        self.state().exchanges.clone()
     }
 
     /// The address of the server of tokens, for whom an assertion is.
@@ -172,6 +206,11 @@ fn serve(mut stream: TcpStream, state: &Mutex<State>, valid: &Valid) {
             Some(place) if is_of_machine => state.metadata(place, valid),
             Some(_) => state.fault("the service of a machine is asked without Metadata-Flavor", "forbidden"),
             None if path == "/token" => state.token(&plain::fields(&body), valid),
+            None if path == "/subject" && head.to_ascii_lowercase().contains("x-asks: us") => {
+                (200, String::new(), SUBJECT.to_owned())
+            }
+            None if path == "/sts" => state.exchange(&plain::fields(&body), valid),
+            None if path.ends_with(":generateAccessToken") => state.act(&head, &body, valid),
             None => state.fault(&format!("there is no path {path}"), "not_found"),
         }
     };
@@ -196,11 +235,63 @@ impl State {
         (SystemTime::now() + self.ahead).duration_since(UNIX_EPOCH).unwrap().as_secs()
     }
 
-    fn given(&mut self, valid: &Valid) -> Answer {
+    fn new_token(&mut self) -> String {
         self.next += 1;
         // No beginning that is known of keys, so that nothing but knowing it can leave it out.
         let token = format!("access.token.of.the.test.number.{}", self.next);
         self.tokens.push(token.clone());
+        token
+    }
+
+    /// Exchanges the token of an identity of others, as RFC 8693 has it.
+    fn exchange(&mut self, asked: &HashMap<String, String>, valid: &Valid) -> Answer {
+        self.asked += 1;
+        self.exchanges.push(json!(asked));
+        let scope = asked.get("scope").cloned().unwrap_or_default();
+        let expected = [
+            ("grant_type", BY_EXCHANGE),
+            ("audience", POOL),
+            ("requested_token_type", "urn:ietf:params:oauth:token-type:access_token"),
+            ("subject_token", SUBJECT),
+            ("subject_token_type", "urn:ietf:params:oauth:token-type:jwt"),
+            ("scope", if scope == SCOPE_OF_ACTING { SCOPE_OF_ACTING } else { SCOPE }),
+        ];
+        let expected = expected.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        if *asked != HashMap::from(expected) {
+            return self.fault(&format!("a token is exchanged with {asked:?}"), "invalid_request");
+        }
+        if scope == SCOPE {
+            return self.given(valid);
+        }
+        let token = self.new_token();
+        self.acting.insert(token.clone());
+        let body = json!({ "access_token": token, "expires_in": 3_599, "token_type": "Bearer",
+            "issued_token_type": "urn:ietf:params:oauth:token-type:access_token" });
+        (200, String::new(), body.to_string())
+    }
+
+    /// Gives a token of the service account to whoever may act in its name.
+    fn act(&mut self, head: &str, body: &str, valid: &Valid) -> Answer {
+        let asked: Value = serde_json::from_str(body).unwrap_or_default();
+        let bearer = head.lines().find_map(|line| {
+            let (name, value) = line.split_once(": ")?;
+            name.eq_ignore_ascii_case("authorization").then(|| value.strip_prefix("Bearer ")).flatten()
+        });
+        if !bearer.is_some_and(|token| self.acting.contains(token)) {
+            return self.fault("whoever acts for the service account has no token", "permission_denied");
+        }
+        if (&asked["scope"], &asked["lifetime"]) != (&json!([SCOPE]), &json!("3600s")) {
+            return self.fault(&format!("the service account is acted for with {asked}"), "invalid_argument");
+        }
+        self.exchanges.push(asked);
+        let token = self.new_token();
+        valid.tokens().insert(token.clone());
+        let end = rfc3339(self.now() + 3_600);
+        (200, String::new(), json!({ "accessToken": token, "expireTime": end }).to_string())
+    }
+
+    fn given(&mut self, valid: &Valid) -> Answer {
+        let token = self.new_token();
         valid.tokens().insert(token.clone());
         let body = json!({ "access_token": token, "expires_in": 3_599, "token_type": "Bearer" });
         (200, "metadata-flavor: Google\r\n".to_owned(), body.to_string())

@@ -56,6 +56,13 @@ pub(crate) fn http_date(seconds: u64) -> String {
     format!("{weekday}, {day:02} {month} {year} {hour:02}:{minute:02}:{second:02} GMT")
 }
 
+/// A time, in seconds since 1970, as RFC 3339 has it.
+pub(crate) fn rfc3339(seconds: u64) -> String {
+    let (year, month, day) = date(seconds / 86_400);
+    let (hour, minute, second) = (seconds / 3_600 % 24, seconds / 60 % 60, seconds % 60);
+    format!("{year}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
+}
+
 /// The year, month and day that are so many days after 1970 began.
 pub(crate) fn date(mut days: u64) -> (u64, usize, u64) {
     let mut year = 1970;

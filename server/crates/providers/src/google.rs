@@ -2,17 +2,22 @@
 //!
 //! [`Tokens`] finds credentials as Google's own libraries do (`search`), and has them turned into an access token,
 //! which is kept until shortly before its end: a `file` says whose they are, `assertion` is what a service account
-//! signs with its key, `endpoint` asks the server of tokens, and `metadata` the service of a machine at Google.
+//! signs with its key, `endpoint` asks the server of tokens, and `metadata` the service of a machine at Google. An
+//! identity of another cloud or a company is `external`, and its token, which is exchanged, comes from `subject`.
 //! [`Identity`] is all that they are found by.
 
+mod acting;
 mod assertion;
 mod endpoint;
 mod error;
+mod external;
+mod fields;
 mod file;
 mod identity;
 mod metadata;
 mod project;
 mod search;
+mod subject;
 mod tokens;
 
 #[cfg(test)]

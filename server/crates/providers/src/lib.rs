@@ -30,6 +30,7 @@ mod compat;
 mod data;
 mod dates;
 mod failure;
+mod fetched;
 mod frames;
 mod google;
 mod hash;

@@ -15,6 +15,7 @@ use super::metadata;
 use super::process::{self, RunProgram};
 use super::profile::{Files, Profile, Section, setting};
 use crate::Secret;
+use crate::fetched::{Age, Fetched};
 use crate::key_command::words;
 use crate::keys::left_out;
 use crate::own_file;
@@ -73,8 +74,8 @@ pub(crate) struct Surroundings {
 /// Looks for credentials, and keeps those that were fetched until five minutes before they end.
 pub(crate) struct Chain {
     around: Surroundings,
-    /// Held while credentials are fetched, so that they are fetched once.
-    fetched: tokio::sync::Mutex<Option<(Source, Credentials)>>,
+    /// The credentials that were fetched.
+    fetched: Fetched<Source, Credentials, CredentialsError>,
     /// The warnings that have been given.
     warned: Mutex<HashSet<String>>,
 }
@@ -179,7 +180,7 @@ enum Found {
 impl Chain {
     /// A chain that has found nothing yet.
     pub(crate) fn new(around: Surroundings) -> Self {
-        Self { around, fetched: tokio::sync::Mutex::default(), warned: Mutex::default() }
+        Self { around, fetched: Fetched::default(), warned: Mutex::default() }
     }
 
     /// The credentials. Keys of the environment and of the files are looked up each time, so that new ones count at
@@ -192,28 +193,20 @@ impl Chain {
             Found::Keys(keys) => return Ok(keys),
             Found::Elsewhere(source) => source,
         };
-        let mut fetched = self.fetched.lock().await;
-        let kept = fetched.as_ref().filter(|(from, _)| *from == source).map(|(_, kept)| kept.clone());
-        let now = (self.around.now)();
-        if let Some(kept) = kept.as_ref().filter(|kept| kept.are_fresh(now)) {
-            return Ok(kept.clone());
-        }
-        match (self.fetch(&source).await, kept.filter(|kept| kept.are_valid(now))) {
-            (Ok(new), _) => {
-                *fetched = Some((source, new.clone()));
-                Ok(new)
-            }
-            (Err(failure), Some(kept)) => {
-                self.warn(&failure.to_string());
-                Ok(kept)
-            }
-            (Err(failure), None) => Err(failure),
-        }
+        let now = || (self.around.now)();
+        let age = |kept: &Credentials| match (kept.are_fresh(now()), kept.are_valid(now())) {
+            (true, _) => Age::Fresh,
+            (false, true) => Age::Old,
+            (false, false) => Age::Over,
+        };
+        let (credentials, failure) = self.fetched.get(&source, age, async || self.fetch(&source).await).await?;
+        failure.into_iter().for_each(|failure| self.warn(&failure.to_string()));
+        Ok(credentials)
     }
 
     /// Forgets credentials that AWS refused, unless there are others by now.
     pub(crate) async fn forget(&self, refused: &Credentials) {
-        self.fetched.lock().await.take_if(|(_, kept)| kept == refused);
+        self.fetched.forget(|kept| kept == refused).await;
     }
 
     /// The region: that of AWS_REGION or AWS_DEFAULT_REGION, else that of the profile.

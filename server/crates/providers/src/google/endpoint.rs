@@ -1,25 +1,32 @@
 //! The servers that give access tokens for credentials (RFC 6749, RFC 7523), and for service accounts in whose name
 //! another account acts.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
-use net::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use net::header::{AUTHORIZATION, CONTENT_TYPE, DATE, HeaderMap, HeaderValue};
 use net::{Clients, Response, Url, read};
 use serde_json::{Value, json};
 
+use super::acting::Acting;
 use super::assertion::SCOPE;
-use super::file::Impersonated;
+use super::external::External;
 use crate::Secret;
-use crate::dates::rfc3339;
+use crate::dates::{http_date, rfc3339};
+use crate::percent::encoded;
 
 /// The time that a server of tokens may take for an answer.
 pub(super) const PATIENCE: Duration = Duration::from_secs(20);
 
-/// The grants of a service account's assertion and of a person's sign-in.
+/// The grants of a service account's assertion, of a person's sign-in, and of another identity's token.
 const BY_ASSERTION: &str = "urn:ietf:params:oauth:grant-type:jwt-bearer";
 const BY_REFRESH_TOKEN: &str = "refresh_token";
-/// The time for which a token of a service account is asked that another acts for.
-const LIFETIME: &str = "3600s";
+const BY_EXCHANGE: &str = "urn:ietf:params:oauth:grant-type:token-exchange";
+/// The kind of token that another identity's is exchanged for.
+const ACCESS_TOKEN: &str = "urn:ietf:params:oauth:token-type:access_token";
+/// The rights that an identity needs to act in the name of a service account (google-auth's).
+const SCOPE_OF_ACTING: &str = "https://www.googleapis.com/auth/iam";
 /// The longest time for which a token is kept. Google's own end after an hour, or twelve where somebody allowed that.
 const LONGEST: u64 = 12 * 3_600;
 /// The most bytes of an answer that are read.
@@ -61,7 +68,8 @@ pub(super) async fn by_assertion(
     assertion: &Secret,
 ) -> Result<Given, NotGiven> {
     let fields = [("grant_type", BY_ASSERTION), ("assertion", assertion.expose())];
-    given(&ask(http, patience, url, None, &form(&fields), FORM).await?)
+    let (answer, _) = ask(http, patience, url, None, &form(&fields), FORM).await?;
+    given(&answer)
 }
 
 /// Asks with a person's refresh token.
@@ -77,24 +85,57 @@ pub(super) async fn by_refresh_token(
         ("client_secret", client_secret),
         ("refresh_token", refresh_token),
     ];
-    given(&ask(http, patience, url, None, &form(&fields), FORM).await?)
+    let (answer, _) = ask(http, patience, url, None, &form(&fields), FORM).await?;
+    given(&answer)
+}
+
+/// Asks with the token of another identity (RFC 8693).
+pub(super) async fn by_exchange(
+    http: &Clients,
+    patience: Duration,
+    external: &External,
+    subject: &Secret,
+) -> Result<Given, NotGiven> {
+    let scope = if external.acting.is_some() { SCOPE_OF_ACTING } else { SCOPE };
+    let mut fields = vec![
+        ("grant_type", BY_EXCHANGE),
+        ("audience", &external.audience),
+        ("scope", scope),
+        ("requested_token_type", ACCESS_TOKEN),
+        ("subject_token", subject.expose()),
+        ("subject_token_type", &external.token_type),
+    ];
+    // The client says it too, if there is one.
+    let project = external.user_project.as_ref().filter(|_| external.client.is_none());
+    let options = project.map(|project| encoded(format!("{{\"userProject\": {}}}", json!(project))));
+    fields.extend(options.as_deref().map(|options| ("options", options)));
+    let client = external
+        .client
+        .as_ref()
+        .map(|(id, secret)| Secret::new(&format!("Basic {}", STANDARD.encode(format!("{id}:{}", secret.expose())))));
+    let (answer, _) = ask(http, patience, &external.token_url, client.as_ref(), &form(&fields), FORM).await?;
+    given(&answer)
 }
 
 /// Asks for a token of a service account in whose name the account of this token may act
 /// (cloud.google.com/iam/docs/reference/credentials/rest/v1/projects.serviceAccounts/generateAccessToken). `now` is the
-/// time from which on it counts.
+/// time from which on it counts, if the server does not tell its own.
 pub(super) async fn by_other(
     http: &Clients,
     patience: Duration,
-    wanted: &Impersonated,
+    wanted: &Acting,
     token: &Secret,
-    now: std::time::SystemTime,
+    now: SystemTime,
 ) -> Result<Given, NotGiven> {
-    let body = json!({ "delegates": wanted.delegates, "scope": [SCOPE], "lifetime": LIFETIME }).to_string();
-    let answer = ask(http, patience, &wanted.url, Some(token), &body, JSON).await?;
+    let Acting { url, delegates, lifetime } = wanted;
+    let body = json!({ "delegates": delegates, "scope": [SCOPE], "lifetime": format!("{lifetime}s") }).to_string();
+    let bearer = Secret::new(&format!("Bearer {}", token.expose()));
+    let (answer, headers) = ask(http, patience, url, Some(&bearer), &body, JSON).await?;
     let end = answer.get("expireTime").and_then(Value::as_str).and_then(rfc3339);
-    let lasts = end.and_then(|end| end.duration_since(now).ok()).unwrap_or_default();
-    Ok(Given { token: token_in(&answer, "accessToken")?, lasts: lasts.min(Duration::from_secs(LONGEST)) })
+    // The end is a time of the server's, and this machine's clock may be wrong.
+    let theirs = headers.get(DATE).and_then(|date| http_date(date.to_str().ok()?));
+    let lasts = end.and_then(|end| end.duration_since(theirs.unwrap_or(now)).ok()).unwrap_or_default();
+    Ok(Given { token: token_in(&answer, "accessToken")?, lasts: lasts.min(Duration::from_secs(*lifetime)) })
 }
 
 /// The token in an answer as RFC 6749 has it.
@@ -123,18 +164,19 @@ fn form(fields: &[(&str, &str)]) -> String {
     url.query().unwrap_or_default().to_owned()
 }
 
+/// Posts a body, with this `Authorization`. Gives the object that comes back, and the heads of the answer.
 async fn ask(
     http: &Clients,
     patience: Duration,
     url: &Url,
-    token: Option<&Secret>,
+    authorization: Option<&Secret>,
     body: &str,
     content_type: HeaderValue,
-) -> Result<Value, NotGiven> {
+) -> Result<(Value, HeaderMap), NotGiven> {
     let client = http.client(url).await.map_err(|problem| NotGiven::Unreachable(problem.to_string()))?;
     let mut post = client.post(url.clone()).header(CONTENT_TYPE, content_type).body(body.to_owned());
-    if let Some(token) = token {
-        let value = HeaderValue::try_from(format!("Bearer {}", token.expose()));
+    if let Some(authorization) = authorization {
+        let value = HeaderValue::try_from(authorization.expose());
         let mut value = value.map_err(|_| NotGiven::Garbage("a token that no header can hold".to_owned()))?;
         value.set_sensitive(true);
         post = post.header(AUTHORIZATION, value);
@@ -157,7 +199,7 @@ async fn ask(
     };
     let json = serde_json::from_slice::<Value>(&body).ok().filter(Value::is_object);
     match (status, json) {
-        (200, Some(answer)) => Ok(answer),
+        (200, Some(answer)) => Ok((answer, headers)),
         (200, None) => Err(NotGiven::Garbage("no JSON".to_owned())),
         (408 | 429 | 500.., _) => Err(NotGiven::Unreachable(format!("it answered with status {status}"))),
         (400..500, Some(answer)) => {

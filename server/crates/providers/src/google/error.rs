@@ -50,6 +50,21 @@ pub(crate) enum GoogleError {
         /// The variable that names it.
         variable: &'static str,
     },
+    /// There is no token of the identity that a file describes.
+    #[error(
+        "there is no token of the identity that the Google credentials in {file} stand for. It comes from {source_name}: \
+         {problem}"
+    )]
+    Subject {
+        /// The file.
+        file: String,
+        /// The file, the server or the program that the token comes from.
+        source_name: String,
+        /// The problem, in words.
+        problem: String,
+        /// True if there may be one a moment later.
+        may_pass: bool,
+    },
     /// The server of tokens does not take the credentials.
     #[error("{host} issued no access token for the Google credentials in {file}: {said}. {advice}")]
     Refused {
@@ -98,7 +113,7 @@ pub(crate) enum GoogleError {
 impl GoogleError {
     /// The failure of a request to a provider that it stands for.
     pub(crate) fn told(&self, provider: &str) -> ModelError {
-        let may_pass = matches!(self, Self::Unreachable { .. });
+        let may_pass = matches!(self, Self::Unreachable { .. } | Self::Subject { may_pass: true, .. });
         let kind = if may_pass { ModelErrorKind::Transient } else { ModelErrorKind::Unauthorized };
         error(kind, format!("{provider}: {self}"))
     }

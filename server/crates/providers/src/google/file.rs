@@ -4,10 +4,13 @@
 use std::fmt;
 use std::path::Path;
 
-use net::{Url, is_loopback};
+use net::Url;
 use serde_json::Value;
 
+use super::acting::Acting;
 use super::error::GoogleError;
+use super::external::External;
+use super::fields::{Fault, address, needed, text_of};
 use super::project::is_project;
 use crate::Secret;
 use crate::cloud::SIGN_IN_AT_GOOGLE;
@@ -35,7 +38,10 @@ pub(super) struct Kept {
 pub(super) enum Who {
     Service(ServiceAccount),
     User(User),
-    Impersonated(Box<Impersonated>),
+    /// Another account, which acts in the name of a service account.
+    Impersonated(Box<Who>, Acting),
+    /// An identity that is none of Google's.
+    External(Box<External>),
 }
 
 /// A program's account, which signs with its key.
@@ -55,15 +61,6 @@ pub(super) struct User {
     pub(super) client_secret: Secret,
     pub(super) refresh_token: Secret,
     pub(super) token_url: Url,
-}
-
-/// A service account in whose name another account may act.
-#[derive(Clone, PartialEq, Eq)]
-pub(super) struct Impersonated {
-    pub(super) by: Who,
-    /// The address that gives its tokens.
-    pub(super) url: Url,
-    pub(super) delegates: Vec<String>,
 }
 
 impl fmt::Debug for Kept {
@@ -96,15 +93,6 @@ pub(super) fn read(path: &Path) -> Result<Option<Kept>, GoogleError> {
     }
 }
 
-/// The reason why a text has no credentials that can be used.
-#[derive(Debug, PartialEq)]
-enum Fault {
-    /// Their kind.
-    Kind(String),
-    /// Something is missing or not as it must be; says which field, and nothing of what is in it.
-    Damaged(String),
-}
-
 fn parse(text: &str) -> Result<Kept, Fault> {
     let json: Value = serde_json::from_str(text)
         .map_err(|error| Fault::Damaged(format!("line {} is not valid JSON", error.line().max(1))))?;
@@ -114,20 +102,22 @@ fn parse(text: &str) -> Result<Kept, Fault> {
     if text_of(&json, "universe_domain").is_some_and(|universe| universe != UNIVERSE) {
         return Err(Fault::Damaged(format!("its `universe_domain` is not {UNIVERSE}, the only one that is known")));
     }
-    Ok(Kept {
-        who: who(&json, true)?,
-        project: project(&json, "project_id")?,
-        quota_project: project(&json, "quota_project_id")?,
-    })
+    let who = who(&json, true)?;
+    let of_pool = match &who {
+        Who::External(external) => external.project(),
+        Who::Service(_) | Who::User(_) | Who::Impersonated(..) => None,
+    };
+    let project = named_project(&json, "project_id")?.or(of_pool);
+    Ok(Kept { who, project, quota_project: named_project(&json, "quota_project_id")? })
 }
 
 /// The account that an object describes; of one that acts for another, `may_act` says that it may.
 fn who(json: &Value, may_act: bool) -> Result<Who, Fault> {
-    let token_url = || match text_of(json, "token_uri") {
-        Some(text) => safe(text).map_err(|problem| Fault::Damaged(format!("its `token_uri` {problem}"))),
+    let token_url = || match address(json, "token_uri")? {
+        Some(url) => Ok(url),
         None => Url::parse(TOKEN_URL).map_err(|_| Fault::Damaged("it has no `token_uri`".to_owned())),
     };
-    let needed = |name: &str| text_of(json, name).ok_or_else(|| Fault::Damaged(format!("it has no `{name}`")));
+    let needed = |name: &str| needed(json, name);
     match text_of(json, "type") {
         Some("service_account") => Ok(Who::Service(ServiceAccount {
             email: needed("client_email")?.to_owned(),
@@ -142,14 +132,12 @@ fn who(json: &Value, may_act: bool) -> Result<Who, Fault> {
             token_url: token_url()?,
         })),
         Some("impersonated_service_account") if may_act => {
-            const NAME: &str = "service_account_impersonation_url";
-            let url = safe(needed(NAME)?).map_err(|problem| Fault::Damaged(format!("its `{NAME}` {problem}")))?;
+            let acting = Acting::needed(json)?;
             let source = json.get("source_credentials").filter(|source| source.is_object());
             let source = source.ok_or_else(|| Fault::Damaged("it has no `source_credentials`".to_owned()))?;
-            let delegates = json.get("delegates").and_then(Value::as_array).into_iter().flatten();
-            let delegates = delegates.filter_map(Value::as_str).map(str::to_owned).collect();
-            Ok(Who::Impersonated(Box::new(Impersonated { by: who(source, false)?, url, delegates })))
+            Ok(Who::Impersonated(Box::new(who(source, false)?), acting))
         }
+        Some("external_account") => External::read(json).map(Box::new).map(Who::External),
         Some(kind) => {
             let is_plain = |c: &char| c.is_ascii_alphanumeric() || *c == '_' || *c == '-';
             Err(Fault::Kind(kind.chars().filter(is_plain).take(LONGEST_KIND).collect()))
@@ -159,27 +147,12 @@ fn who(json: &Value, may_act: bool) -> Result<Who, Fault> {
 }
 
 /// A project, which becomes a part of addresses and of a header.
-fn project(json: &Value, name: &str) -> Result<Option<String>, Fault> {
+fn named_project(json: &Value, name: &str) -> Result<Option<String>, Fault> {
     match text_of(json, name) {
         Some(project) if is_project(project) => Ok(Some(project.to_owned())),
         Some(_) => Err(Fault::Damaged(format!("its `{name}` is not a project id"))),
         None => Ok(None),
     }
-}
-
-/// The address of a server that is given secrets.
-fn safe(text: &str) -> Result<Url, &'static str> {
-    let url = Url::parse(text).map_err(|_| "is not a URL")?;
-    match url.scheme() {
-        "https" => Ok(url),
-        "http" if is_loopback(&url) => Ok(url),
-        "http" => Err("is an address on another machine without https, so nothing secret is sent there"),
-        _ => Err("is not a URL that begins with https://"),
-    }
-}
-
-fn text_of<'a>(json: &'a Value, name: &str) -> Option<&'a str> {
-    json.get(name).and_then(Value::as_str).map(str::trim).filter(|text| !text.is_empty())
 }
 
 #[cfg(test)]
@@ -217,8 +190,8 @@ mod tests {
         let acting = json!({ "type": "impersonated_service_account", "delegates": ["d"],
             "service_account_impersonation_url": "https://iamcredentials.googleapis.com/v1/x:generateAccessToken",
             "source_credentials": user("https://oauth2.googleapis.com/token") });
-        let Who::Impersonated(acting) = of(&acting).who else { panic!() };
-        assert!(matches!(&acting.by, Who::User(_)) && acting.delegates == ["d"]);
+        let Who::Impersonated(by, acting) = of(&acting).who else { panic!() };
+        assert!(matches!(*by, Who::User(_)) && acting.delegates == ["d"]);
     }
 
     #[test]
@@ -245,8 +218,8 @@ mod tests {
             "service_account_impersonation_url": "https://x.example",
             "source_credentials": { "type": "impersonated_service_account" } });
         assert_eq!(parse(&twice.to_string()), Err(Fault::Kind("impersonated_service_account".into())));
-        let other = json!({ "type": "external_account\u{1b}[2J", "audience": "hunter2" });
-        assert_eq!(parse(&other.to_string()), Err(Fault::Kind("external_account2J".into())));
+        let other = json!({ "type": "other_account\u{1b}[2J", "audience": "hunter2" });
+        assert_eq!(parse(&other.to_string()), Err(Fault::Kind("other_account2J".into())));
     }
 
     proptest! {

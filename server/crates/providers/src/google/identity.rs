@@ -19,6 +19,7 @@ const VARIABLES: &[&str] = &[
     "GOOGLE_CLOUD_QUOTA_PROJECT",
     "GCE_METADATA_HOST",
     "NO_GCE_CHECK",
+    "GOOGLE_EXTERNAL_ACCOUNT_ALLOW_EXECUTABLES",
 ];
 
 /// An identity at Google, by all that it is found by.

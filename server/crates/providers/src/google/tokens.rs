@@ -10,16 +10,20 @@ use net::Url;
 use net::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use tokio::sync::Mutex;
 
+use super::acting::Acting;
 use super::assertion::assertion;
 use super::endpoint::{self, Given, NotGiven};
 use super::error::GoogleError;
-use super::file::{Impersonated, ServiceAccount, User, Who};
+use super::external::External;
+use super::file::{ServiceAccount, User, Who};
 use super::metadata;
 use super::project::is_project;
 use super::search::{Found, Surroundings};
+use super::subject::{self, NoToken};
 use crate::Secret;
 use crate::cloud::SIGN_IN_AT_GOOGLE;
 use crate::failure::quote;
+use crate::fetched::{Age, Fetched};
 
 /// The time before the end of a token at which another is fetched (google-auth's), so that none ends while a request is
 /// under way. The service of a machine has a new one five minutes before.
@@ -30,8 +34,8 @@ const QUOTA: HeaderName = HeaderName::from_static("x-goog-user-project");
 /// Gives access tokens. One for all requests of an identity, so that a token is fetched once.
 pub(crate) struct Tokens {
     around: Arc<Surroundings>,
-    /// Held while a token is fetched, so that it is fetched once.
-    fetched: Mutex<Option<(Found, Token)>>,
+    /// The token that was fetched.
+    fetched: Fetched<Found, Token, GoogleError>,
     /// The project of the machine.
     project: Mutex<Option<(Url, String)>>,
     /// True once the service of the machine has given something, so that it is there.
@@ -62,7 +66,7 @@ impl Tokens {
     /// The tokens of an identity in these surroundings. Nothing has been looked for yet.
     pub(super) fn new(around: Surroundings) -> Self {
         let is_at_google = AtomicBool::new(false);
-        Self { around: Arc::new(around), fetched: Mutex::default(), project: Mutex::default(), is_at_google }
+        Self { around: Arc::new(around), fetched: Fetched::default(), project: Mutex::default(), is_at_google }
     }
 
     /// An access token that counts for some minutes more. Files are read each time, so that new credentials count at
@@ -72,23 +76,17 @@ impl Tokens {
     /// [`GoogleError`]: there are no credentials, or no token is given for them; says what to do.
     pub(crate) async fn token(&self) -> Result<Token, GoogleError> {
         let found = self.find().await?;
-        let mut fetched = self.fetched.lock().await;
-        let kept = fetched.as_ref().filter(|(from, _)| *from == found).map(|(_, kept)| kept.clone());
-        let now = self.around.clock.now();
-        if let Some(kept) = kept.as_ref().filter(|kept| kept.lasts(now, MARGIN)) {
-            return Ok(kept.clone());
+        let now = || self.around.clock.now();
+        let age = |kept: &Token| match (kept.lasts(now(), MARGIN), kept.lasts(now(), Duration::ZERO)) {
+            (true, _) => Age::Fresh,
+            (false, true) => Age::Old,
+            (false, false) => Age::Over,
+        };
+        let (token, failure) = self.fetched.get(&found, age, async || self.fetch(&found).await).await?;
+        if let Some(failure) = failure {
+            tracing::warn!("Google credentials: {failure}");
         }
-        match (self.fetch(&found).await, kept.filter(|kept| kept.lasts(now, Duration::ZERO))) {
-            (Ok(token), _) => {
-                *fetched = Some((found, token.clone()));
-                Ok(token)
-            }
-            (Err(failure), Some(kept)) => {
-                tracing::warn!("Google credentials: {failure}");
-                Ok(kept)
-            }
-            (Err(failure), None) => Err(failure),
-        }
+        Ok(token)
     }
 
     /// Takes in that a server refused a token with this status. True if it is worth sending the request once more:
@@ -97,7 +95,7 @@ impl Tokens {
         if status != 401 {
             return false;
         }
-        self.fetched.lock().await.take_if(|(_, kept)| kept.value == refused.value);
+        self.fetched.forget(|kept| kept.value == refused.value).await;
         self.token().await.is_ok_and(|other| other.value != refused.value)
     }
 
@@ -176,7 +174,8 @@ impl Tokens {
         match who {
             Who::Service(account) => self.given_to_service(account, file).await,
             Who::User(user) => self.given_to_user(user, file).await,
-            Who::Impersonated(wanted) => self.given_to_impersonated(wanted, file).await,
+            Who::Impersonated(by, wanted) => self.given_to_impersonated(by, wanted, file).await,
+            Who::External(external) => self.given_to_external(external, file).await,
         }
     }
 
@@ -222,24 +221,54 @@ impl Tokens {
         given.map_err(|refused| refusal(refused, token_url, file, &[client_secret, refresh_token], advice))
     }
 
-    async fn given_to_impersonated(&self, wanted: &Impersonated, file: &Path) -> Result<Given, GoogleError> {
-        let by = match &wanted.by {
+    async fn given_to_impersonated(&self, by: &Who, wanted: &Acting, file: &Path) -> Result<Given, GoogleError> {
+        let by = match by {
             Who::Service(account) => self.given_to_service(account, file).await?,
             Who::User(user) => self.given_to_user(user, file).await?,
-            Who::Impersonated(_) => {
+            Who::External(external) => self.given_to_external(external, file).await?,
+            Who::Impersonated(..) => {
                 return Err(GoogleError::Kind {
                     file: file.display().to_string(),
                     kind: "impersonated_service_account".to_owned(),
                 });
             }
         };
+        self.given_to_acting(&by, wanted, (file, "Service Account Token Creator")).await
+    }
+
+    async fn given_to_external(&self, external: &External, file: &Path) -> Result<Given, GoogleError> {
+        let subject = subject::token(&self.around, external).await.map_err(|failure| {
+            let NoToken { source, problem, may_pass } = failure;
+            GoogleError::Subject { file: file.display().to_string(), source_name: source, problem, may_pass }
+        })?;
+        let Surroundings { http, patience, .. } = &*self.around;
+        let given = endpoint::by_exchange(http, *patience, external, &subject).await;
+        let advice = |_: &str| {
+            "Check the identity pool and its provider in Google Cloud, and that the token is of the identity that they \
+             expect"
+                .to_owned()
+        };
+        let secret = external.client.as_ref().map(|(_, secret)| secret);
+        let secrets: Vec<_> = [&subject].into_iter().chain(secret).collect();
+        let given = given.map_err(|refused| refusal(refused, &external.token_url, file, &secrets, advice))?;
+        match &external.acting {
+            Some(wanted) => self.given_to_acting(&given, wanted, (file, "Workload Identity User")).await,
+            None => Ok(given),
+        }
+    }
+
+    /// Asks for a token of a service account with that of the account that acts in its name, which has this role.
+    async fn given_to_acting(
+        &self,
+        by: &Given,
+        wanted: &Acting,
+        (file, role): (&Path, &str),
+    ) -> Result<Given, GoogleError> {
         let Surroundings { http, patience, clock, .. } = &*self.around;
         let given = endpoint::by_other(http, *patience, wanted, &by.token, clock.now()).await;
         let is_denied = matches!(&given, Err(NotGiven::Refused { code, .. }) if code == "PERMISSION_DENIED");
         let advice = |_: &str| match is_denied {
-            true => "Give the account that you are signed in with the role Service Account Token Creator for that \
-                     service account"
-                .to_owned(),
+            true => format!("Grant the role {role} for that service account to the account that acts in its name"),
             false => "Check the service account that the file names".to_owned(),
         };
         given.map_err(|refused| refusal(refused, &wanted.url, file, &[&by.token], advice))

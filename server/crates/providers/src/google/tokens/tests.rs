@@ -12,17 +12,22 @@ use crate::aws::RunProgram;
 use crate::clock::Clock;
 use crate::loopback::server::{Answer, Asked, Server};
 
-/// The files below the home folder are the user's own.
-struct Own(PathBuf);
+/// The files below the home folder are the user's own, and programs print this.
+struct Own {
+    home: PathBuf,
+    prints: Option<String>,
+    ran: Arc<std::sync::Mutex<Vec<Vec<String>>>>,
+}
 
 #[async_trait]
 impl RunProgram for Own {
-    async fn output(&self, _words: &[String]) -> Result<Vec<u8>, String> {
-        Err("no program is run for Google's credentials".to_owned())
+    async fn output(&self, words: &[String]) -> Result<Vec<u8>, String> {
+        self.ran.lock().unwrap().push(words.to_vec());
+        self.prints.clone().map(String::into_bytes).ok_or_else(|| "there is none".to_owned())
     }
 
     fn is_users_own(&self, file: &Path) -> bool {
-        file.starts_with(&self.0)
+        file.starts_with(&self.home)
     }
 }
 
@@ -38,12 +43,15 @@ struct Person {
     home: tempfile::TempDir,
     variables: BTreeMap<&'static str, String>,
     now: fn() -> SystemTime,
+    prints: Option<String>,
+    ran: Arc<std::sync::Mutex<Vec<Vec<String>>>>,
 }
 
 impl Person {
     fn new() -> Self {
         let variables = BTreeMap::from([("NO_GCE_CHECK", "true".to_owned())]);
-        Self { home: tempfile::tempdir().unwrap(), variables, now: SystemTime::now }
+        let home = tempfile::tempdir().unwrap();
+        Self { home, variables, now: SystemTime::now, prints: None, ran: Arc::default() }
     }
 
     /// One for whom `gcloud` keeps this.
@@ -71,7 +79,11 @@ impl Person {
         Tokens::new(Surroundings {
             variables: self.variables.clone(),
             home: Some(self.home.path().to_owned()),
-            run: Arc::new(Own(self.home.path().to_owned())),
+            run: Arc::new(Own {
+                home: self.home.path().to_owned(),
+                prints: self.prints.clone(),
+                ran: Arc::clone(&self.ran),
+            }),
             http: Arc::new(Clients::default()),
             clock: Clock::new(self.now),
             patience: Duration::from_millis(300),
@@ -284,7 +296,8 @@ async fn a_file_that_cannot_be_used_is_named_with_what_to_do() {
     }
     for (text, part) in [
         ("{", "line 1 is not valid JSON"),
-        (r#"{"type": "external_account"}"#, "kind `external_account`"),
+        (r#"{"type": "gdch_service_account"}"#, "kind `gdch_service_account`"),
+        (r#"{"type": "external_account"}"#, "`audience`"),
         (r#"{"type": "authorized_user"}"#, "`client_id`"),
         (
             r#"{"type": "authorized_user", "client_id": "c", "client_secret": "s", "refresh_token": "r",
@@ -375,4 +388,166 @@ async fn a_machine_at_google_has_a_token_and_a_project_of_its_own() {
     assert!(matches!(failure, GoogleError::Unreachable { .. }), "it was there a moment ago: {failure}");
     let problem = on("metadata.example").problem().await;
     assert!(problem.contains("neither this machine nor a host of Google's service"), "{problem}");
+}
+
+#[tokio::test]
+async fn requests_that_waited_share_the_failure_of_a_server_that_is_down() {
+    // All the others wait by the time at which this fails.
+    let server = Server::start(vec![Answer::never(), token("ya29.one", 3_600)]).await;
+    let person = Person::with(&user(&server.url()));
+    let tokens = person.tokens();
+    let all = futures_util::future::join_all((0..5).map(|_| tokens.token())).await;
+    assert!(all.iter().all(|outcome| matches!(outcome, Err(GoogleError::Unreachable { .. }))), "{all:?}");
+    assert_eq!(server.asked().len(), 1);
+    // Whoever comes later asks anew.
+    assert_eq!(bearer(&tokens.token().await.unwrap()), "Bearer ya29.one");
+}
+
+#[tokio::test]
+async fn the_end_of_another_accounts_token_is_told_by_the_servers_clock() {
+    fn a_day_ahead() -> SystemTime {
+        SystemTime::now() + Duration::from_secs(86_400)
+    }
+    let other = json!({ "accessToken": "ya29.other", "expireTime": "2034-11-06T09:49:37Z" }).to_string();
+    let other = Answer::status(200, &other).with_header("date", "Mon, 06 Nov 2034 08:49:37 GMT");
+    let server = Server::start(vec![token("ya29.ada", 3_600), other, token("ya29.evil", 3_600)]).await;
+    let url = format!("{}/robot:generateAccessToken", server.url());
+    let file = json!({ "type": "impersonated_service_account", "service_account_impersonation_url": url,
+        "source_credentials": user(&server.url()) });
+    let mut person = Person::with(&file);
+    person.now = a_day_ahead;
+    let tokens = person.tokens();
+    for _ in 0..2 {
+        let token = tokens.token().await.unwrap();
+        assert_eq!(bearer(&token), "Bearer ya29.other");
+        assert!(token.ends <= a_day_ahead() + Duration::from_secs(3_600), "no longer than was asked for");
+    }
+    assert_eq!(server.asked().len(), 2);
+}
+
+/// The file of another identity, whose token comes from this source.
+fn external(server: &Server, source: &Value) -> Value {
+    json!({ "type": "external_account", "subject_token_type": "urn:ietf:params:oauth:token-type:jwt",
+        "audience": "//iam.googleapis.com/projects/123/locations/global/workloadIdentityPools/p/providers/q",
+        "token_url": server.url(), "credential_source": source })
+}
+
+#[tokio::test]
+async fn the_token_of_another_identity_is_exchanged_and_read_again_each_time() {
+    let server = Server::start(vec![token("ya29.one", 100), token("ya29.two", 3_600)]).await;
+    let person = Person::new();
+    let subject = person.home.path().join("subject");
+    std::fs::write(&subject, "hunter2-first\n").unwrap();
+    person.keep(&external(&server, &json!({ "file": subject })).to_string());
+    let tokens = person.tokens();
+    assert_eq!(bearer(&tokens.token().await.unwrap()), "Bearer ya29.one");
+    std::fs::write(&subject, "hunter2-second").unwrap();
+    assert_eq!(bearer(&tokens.token().await.unwrap()), "Bearer ya29.two");
+    let asked = server.asked();
+    let sent: Vec<_> = asked.iter().map(fields).collect();
+    assert_eq!(
+        (sent[0]["subject_token"].as_str(), sent[1]["subject_token"].as_str()),
+        ("hunter2-first", "hunter2-second")
+    );
+    assert_eq!((sent[0].len(), sent[0]["scope"].as_str()), (6, "https://www.googleapis.com/auth/cloud-platform"));
+    assert_eq!(sent[0]["requested_token_type"], "urn:ietf:params:oauth:token-type:access_token");
+    assert_eq!(tokens.project().await.unwrap().as_deref(), Some("123"), "it is that of the pool");
+    let person = Person::with(&external(&server, &json!({ "file": "/no/such/token" })));
+    let failure = person.tokens().token().await.unwrap_err();
+    assert!(failure.to_string().contains("/no/such/token: it cannot be read"), "{failure}");
+    assert_eq!(failure.told("vertex").kind, ports::model::ModelErrorKind::Unauthorized);
+}
+
+#[tokio::test]
+async fn the_token_of_another_identity_may_come_from_a_server_and_act_for_an_account() {
+    let other = json!({ "accessToken": "ya29.robot", "expireTime": "2094-11-06T08:49:37Z" }).to_string();
+    let subject = Answer::status(200, r#"{"value": "hunter2-subject"}"#);
+    let server = Server::start(vec![subject, token("ya29.pool", 3_600), Answer::status(200, &other)]).await;
+    let source = json!({ "url": format!("{}/identity", server.url()), "headers": { "Metadata": "True" },
+        "format": { "type": "json", "subject_token_field_name": "value" } });
+    let mut file = external(&server, &source);
+    file["service_account_impersonation_url"] = json!(format!("{}/robot@p:generateAccessToken", server.url()));
+    file["service_account_impersonation"] = json!({ "token_lifetime_seconds": 1_200 });
+    (file["client_id"], file["client_secret"]) = (json!("id"), json!("hunter2-client"));
+    let person = Person::with(&file);
+    assert_eq!(bearer(&person.tokens().token().await.unwrap()), "Bearer ya29.robot");
+    let asked = server.asked();
+    assert_eq!((asked[0].path.as_str(), asked[0].headers["metadata"].to_str().unwrap()), ("/identity", "True"));
+    assert_eq!(asked[1].headers["authorization"], "Basic aWQ6aHVudGVyMi1jbGllbnQ=");
+    let sent = fields(&asked[1]);
+    assert_eq!(
+        (sent["subject_token"].as_str(), sent["scope"].as_str()),
+        ("hunter2-subject", "https://www.googleapis.com/auth/iam")
+    );
+    let acting: Value = serde_json::from_str(&asked[2].body).unwrap();
+    assert_eq!(
+        (asked[2].headers["authorization"].to_str().unwrap(), &acting["lifetime"]),
+        ("Bearer ya29.pool", &json!("1200s"))
+    );
+
+    let refused = refused(&json!({ "error": "invalid_grant", "error_description": "hunter2-subject has expired" }));
+    for (answers, part, may_pass) in [
+        (vec![Answer::status(503, "hunter2")], "status 503", true),
+        (vec![Answer::status(401, "hunter2")], "status 401", false),
+        (vec![Answer::status(200, "hunter2")], "no JSON", false),
+        (vec![Answer::status(200, r#"{"value": "hunter2-subject"}"#), refused], "identity pool", false),
+    ] {
+        let server = Server::start(answers).await;
+        let mut source = source.clone();
+        source["url"] = json!(server.url());
+        let failure = Person::with(&external(&server, &source)).tokens().token().await.unwrap_err();
+        assert!(failure.to_string().contains(part) && !failure.to_string().contains("hunter2"), "{failure}");
+        let kind = failure.told("vertex").kind;
+        assert_eq!(kind == ports::model::ModelErrorKind::Transient, may_pass, "{failure}");
+    }
+}
+
+#[tokio::test]
+async fn a_program_prints_the_token_of_another_identity_only_if_the_user_allows_it_and_it_is_no_projects() {
+    const ALLOWED: &str = "GOOGLE_EXTERNAL_ACCOUNT_ALLOW_EXECUTABLES";
+    let server = Server::start(vec![token("ya29.one", 3_600), token("ya29.two", 3_600)]).await;
+    let printed = |token: &str, end: u64| {
+        json!({ "version": 1, "success": true, "token_type": "urn:ietf:params:oauth:token-type:id_token",
+            "id_token": token, "expiration_time": end })
+        .to_string()
+    };
+    let mut person = Person::new();
+    person.prints = Some(printed("hunter2-printed", 9_999_999_999));
+    let program = person.home.path().join("sso").display().to_string();
+    let kept = person.home.path().join("kept");
+    let keep = |person: &Person, command: &str| {
+        let executable = json!({ "command": command, "output_file": kept });
+        person.keep(&external(&server, &json!({ "executable": executable })).to_string());
+    };
+    keep(&person, &format!("{program} --pool 'a b'"));
+    assert!(person.problem().await.contains(&format!("only if you set {ALLOWED} to 1")));
+    let person = person.set(ALLOWED, "1");
+    for (command, part) in [
+        ("sso".to_owned(), "from the root on"),
+        ("./sso".to_owned(), "from the root on"),
+        ("/project/sso".to_owned(), "a project or a command may have written it"),
+        (format!("{program} /project/script"), "a project or a command may have written it"),
+    ] {
+        keep(&person, &command);
+        let problem = person.problem().await;
+        assert!(problem.contains(part), "{command}: {problem}");
+    }
+    assert!(person.ran.lock().unwrap().is_empty());
+    keep(&person, &format!("{program} --pool 'a b'"));
+    assert_eq!(bearer(&person.tokens().token().await.unwrap()), "Bearer ya29.one");
+    let ran = person.ran.lock().unwrap().clone();
+    assert_eq!((ran.len(), ran[0][0].as_str()), (1, "env"));
+    assert!(ran[0].contains(&"GOOGLE_EXTERNAL_ACCOUNT_INTERACTIVE=0".to_owned()), "{ran:?}");
+    assert_eq!(ran[0][ran[0].len() - 3..], [program.as_str(), "--pool", "a b"]);
+    // The token that it has kept is used as long as it counts.
+    std::fs::write(&kept, printed("hunter2-kept", 9_999_999_999)).unwrap();
+    assert_eq!(bearer(&person.tokens().token().await.unwrap()), "Bearer ya29.two");
+    assert_eq!(person.ran.lock().unwrap().len(), 1);
+    let sent: Vec<_> = server.asked().iter().map(|asked| fields(asked)["subject_token"].clone()).collect();
+    assert_eq!(sent, ["hunter2-printed", "hunter2-kept"]);
+    std::fs::write(&kept, printed("hunter2-kept", 1)).unwrap();
+    let mut person = person;
+    person.prints = None;
+    let problem = person.problem().await;
+    assert!(problem.contains("there is none") && !problem.contains("hunter2"), "{problem}");
 }
