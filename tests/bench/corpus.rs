@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use ports::store::Store;
-use protocol::content::{ToolKind, Usage};
+use protocol::content::{Opening, ToolKind, Usage};
 use protocol::session::{Mode, Purpose};
 use protocol::turn::StopReason;
 use protocol::{AssistantBlock, Event, MessageId, PromptBlock, SessionId, ToolCallId, ToolResult, TurnId};
@@ -44,6 +44,7 @@ fn one_turn(log: &mut Vec<Event>, number: usize) {
         context: String::new(),
         model: "openai/gpt-5.1".into(),
         mode: Mode::Agent,
+        thinks: None,
     });
     for round in 0..5 {
         let message_id = MessageId::new(format!("{turn_id}-m{round}"));
@@ -63,6 +64,7 @@ fn one_turn(log: &mut Vec<Event>, number: usize) {
             usage: Usage { input: 4000, output: 120, cache_read: 20_000, cache_write: 0 },
             cost: Some(0.01),
             timing: None,
+            opening: Opening::default(),
         });
         log.push(Event::ToolCallStarted {
             turn_id: turn_id.clone(),

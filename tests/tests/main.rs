@@ -8,6 +8,7 @@ mod bad_input;
 mod beginnings;
 mod brought;
 mod budget;
+mod cache;
 mod chains;
 mod chat;
 mod children;

@@ -967,6 +967,7 @@ async fn what_was_written_over_longer_ago_than_the_user_wants_it_kept_is_let_go(
             context: String::new(),
             model: String::new(),
             mode: protocol::session::Mode::Agent,
+            thinks: None,
         },
         Event::EditApplied {
             proposal_id: "p".into(),

@@ -47,7 +47,8 @@ function typeProblems(folder) {
 /** The type of a body: the vendor's own where nothing is in it that only one of those compatible with it has. */
 function typeOf(wire, body) {
   const text = JSON.stringify(body);
-  if (wire === 'Anthropic') return text.includes('"block_binding"') ? 'BetaMessages' : 'Messages';
+  const isBeta = (text) => text.includes('"block_binding"') || text.includes('"role":"system"');
+  if (wire === 'Anthropic') return isBeta(text) ? 'BetaMessages' : 'Messages';
   if (wire === 'Responses' || wire === 'Gemini') return wire;
   if (['thinking', 'reasoning', 'enable_thinking', 'chat_template_kwargs'].some((name) => name in body)) return 'Asking';
   if (wire === 'Chat' && text.includes('"reasoning_content"')) return 'Moonshot';

@@ -11,6 +11,7 @@ const settings = {
   system: [{ type: 'text', text: 'Be brief.' }],
   tools: [{ name: 'read_file', description: 'Reads a file.', input_schema: schema }],
 };
+let before = null;
 const messages = [{ role: 'user', content: [{ type: 'text', text: 'Look.' }] }];
 
 const step = await ask();
@@ -18,12 +19,17 @@ const results = step.calls.map(({ id, args }) => ({ type: 'tool_result', tool_us
 messages.push({ role: 'user', content: results });
 const answer = await ask();
 messages.push({ role: 'user', content: [{ type: 'text', text: 'And now?' }] });
+// So the cache misses, and the server is to say why.
+settings.tools = settings.tools.concat({ name: 'write_file', description: 'Writes a file.', input_schema: schema });
 const last = await ask();
 console.log(JSON.stringify({ step, answer, last }));
 
 /** Asks for an answer, and keeps its blocks in the conversation as they came. */
 async function ask() {
-  const { content, stop_reason: reason, usage } = await anthropic.messages.stream({ ...settings, messages }).finalMessage();
+  const diagnostics = { previous_message_id: before };
+  const message = await anthropic.messages.stream({ ...settings, messages, diagnostics }).finalMessage();
+  const { content, stop_reason: reason, usage } = message;
+  before = message.id;
   messages.push({ role: 'assistant', content });
   const joined = (type) => content.filter((block) => block.type === type).map((block) => block[type]).join('');
   return {
@@ -31,5 +37,6 @@ async function ask() {
     calls: content.filter((block) => block.type === 'tool_use').map(({ id, input }) => ({ id, args: input })),
     signatures: content.filter((block) => block.signature).length,
     finished: reason === 'end_turn', cached: usage.cache_read_input_tokens,
+    missed: message.diagnostics?.cache_miss_reason?.type,
   };
 }

@@ -371,7 +371,7 @@ fn failure(event: &Event) -> Option<Entry<'_>> {
 
 #[cfg(test)]
 mod tests {
-    use protocol::content::PlanEntryStatus;
+    use protocol::content::{Opening, PlanEntryStatus};
     use protocol::permission::{PermissionAbout, PermissionOption, PermissionOptionKind};
     use protocol::session::Mode;
     use protocol::terminal::{Ready, SandboxMode};
@@ -380,7 +380,7 @@ mod tests {
 
     fn started() -> Event {
         let (model, mode) = ("m".into(), Mode::Agent);
-        Event::TurnStarted { turn_id: "t".into(), prompt: vec![], context: String::new(), model, mode }
+        Event::TurnStarted { turn_id: "t".into(), prompt: vec![], context: String::new(), model, mode, thinks: None }
     }
 
     fn ended(stop_reason: StopReason) -> Event {
@@ -453,6 +453,7 @@ mod tests {
             usage: Usage::default(),
             cost: None,
             timing: None,
+            opening: Opening::default(),
         };
         let unsaid = |fold: &mut Fold, id: &str| match fold.take(&completed(id)) {
             Some(Entry::Completed { unsaid, .. }) => unsaid.concat(),
@@ -601,7 +602,7 @@ mod tests {
         fold.take(&started());
         assert_eq!(end(&mut fold, Some(0.25)), (1, Some(0.25), false), "each turn has its own");
         let Event::TurnStarted { prompt, context, model, mode, .. } = started() else { panic!() };
-        fold.take(&Event::TurnStarted { turn_id: "t2".into(), prompt, context, model, mode });
+        fold.take(&Event::TurnStarted { turn_id: "t2".into(), prompt, context, model, mode, thinks: None });
         fold.take(&worked("clever", None, 5, None));
         assert_eq!(end(&mut fold, Some(0.25)), (1, Some(0.25), false), "what comes late is of no other turn");
         fold.take(&started());

@@ -124,7 +124,7 @@ mod tests {
 
     fn started() -> Event {
         let (model, mode) = ("m".into(), Mode::Agent);
-        Event::TurnStarted { turn_id: "t".into(), prompt: vec![], context: String::new(), model, mode }
+        Event::TurnStarted { turn_id: "t".into(), prompt: vec![], context: String::new(), model, mode, thinks: None }
     }
 
     fn call(title: &str) -> Event {

@@ -17,6 +17,7 @@ mod asked;
 mod bodies;
 mod chat;
 mod converse;
+mod diagnosis;
 mod gemini;
 mod responses;
 mod signed;
@@ -47,6 +48,7 @@ use tokio::task::JoinSet;
 use self::answer::Writer;
 pub use self::answer::{Answer, Gate, MARK, Step, Stop};
 pub use self::asked::{Asked, Said};
+use self::diagnosis::Diagnosis;
 pub use self::signed::Account;
 use self::strict::Sent;
 use self::wire::model_in;
@@ -87,6 +89,7 @@ struct State {
     /// The errors with which signatures were refused.
     refusals: Vec<String>,
     sent: Sent,
+    diagnosis: Diagnosis,
 }
 
 impl ModelServer {
@@ -234,7 +237,7 @@ async fn answer(request: Request<Incoming>, shared: Arc<Shared>) -> Result<Respo
         Signature::Right => Some(crate::server::KEY.to_owned()),
         Signature::Refused(response) => return Ok(*response),
     };
-    let (model, answer) = {
+    let (model, answer, head) = {
         let mut state = shared.state.lock().unwrap();
         let mut body: Value = serde_json::from_slice(&body).unwrap_or_default();
         let of_vertex = vertex::model(&path);
@@ -249,7 +252,7 @@ async fn answer(request: Request<Incoming>, shared: Arc<Shared>) -> Result<Respo
         if wire == Wire::Gemini && request_query != "alt=sse" {
             state.wrong.push(format!("no events are asked for by `{request_query}`"));
         }
-        if let Err(words) = strict::refusal(wire, asked.model(), asked.body(), &state.sent) {
+        if let Err(words) = strict::refusal(wire, &asked, &state.sent) {
             if state.sent.has_forgotten(asked.body(), &words) {
                 state.refusals.push(words.clone());
             } else {
@@ -278,9 +281,10 @@ async fn answer(request: Request<Incoming>, shared: Arc<Shared>) -> Result<Respo
         if let Some(Answer::Streamed { steps, .. }) = &scripted {
             state.sent.remember(wire, &model, asked.body(), steps);
         }
+        let head = state.diagnosis.answer(&model, asked.body());
         state.asked.push(asked);
         shared.asked.notify_waiters();
-        (model, scripted)
+        (model, scripted, head)
     };
     Ok(match answer {
         None => whole(StatusCode::INTERNAL_SERVER_ERROR, &[], "{\"error\":{\"message\":\"not scripted\"}}".into()),
@@ -288,7 +292,7 @@ async fn answer(request: Request<Incoming>, shared: Arc<Shared>) -> Result<Respo
         Some(Answer::Streamed { steps, stop }) => {
             let (sender, pieces) = mpsc::channel(64);
             let is_whole = converse::is_whole(&path);
-            tokio::spawn(write(wire.writer(&model, is_whole), steps, stop, sender));
+            tokio::spawn(write(wire.writer(&model, is_whole, head), steps, stop, sender));
             let answer = Response::builder().header("content-type", wire.content_type(is_whole));
             // Anthropic tells the limits of the key with each answer.
             let answer = match wire {

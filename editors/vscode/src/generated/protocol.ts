@@ -646,6 +646,14 @@ export interface BudgetStatus {
   spent: number;
 }
 
+/** A vendor's reason why its cache did not serve a request. */
+export interface CacheMiss {
+  /** The first part of the request that was not what it had been in the request before. */
+  changed: RequestPart;
+  /** The tokens that would have been read from the cache without that, by the vendor's estimate. */
+  tokens: number;
+}
+
 /** The certainty that a command waits for input. */
 export type Certainty =
   /** It was seen to read from the terminal. */
@@ -1061,6 +1069,8 @@ export interface EventTurnStarted {
   model: string;
   /** The mode. */
   mode: Mode;
+  /** The level at which the model thinks. Absent in logs of older versions. */
+  thinks?: Thinks;
 }
 
 /** The user said something to the running turn; the model reads it from here on. */
@@ -1145,6 +1155,8 @@ export interface EventMessageCompleted {
   cost?: number;
   /** The time that the answer took; absent in logs of older versions, and if it broke off. */
   timing?: Timing;
+  /** The vendor's words at the beginning of its answer; absent if there were none. */
+  opening?: Opening;
 }
 
 /** A message was cut off and will be requested again; what was shown of it is void. */
@@ -1163,6 +1175,8 @@ export interface EventRequestPaid {
   usage: Usage;
   /** The cost of the request in US dollars; absent if the price is unknown. */
   cost?: number;
+  /** The vendor's words at the beginning of its answer; absent if there were none. */
+  opening?: Opening;
 }
 
 /** A request to the model failed temporarily and is tried again. If the user ends the delay, it comes once more, with a delay of 0. */
@@ -2525,6 +2539,14 @@ export interface ModelSpeed {
 /** Parameters of `azimuth/model/changed`. */
 export type ModelsChangedParams = Record<string, never>;
 
+/** A vendor's words at the beginning of its answer, besides the answer itself. */
+export interface Opening {
+  /** The name of the answer, as its vendor is told it with the next request. Nobody else gets it. */
+  vendor?: unknown;
+  /** The reason why its cache did not serve what it had served before; absent if it says none. */
+  missed?: CacheMiss;
+}
+
 /** The subject of a question. */
 export type PermissionAbout =
   /** A tool call. */
@@ -2897,6 +2919,17 @@ export interface RemovedAccount {
   /** Why the vendor could not be told that the sign-in has ended, to be shown; absent if it knows, or need not. */
   notRevoked?: string;
 }
+
+/** A part of a request to a model. */
+export type RequestPart =
+  /** The model, or how it is served. */
+  | 'model'
+  /** The system prompt. */
+  | 'system'
+  /** The tools. */
+  | 'tools'
+  /** The conversation. */
+  | 'messages';
 
 /** How the undo or redo of a file ended. */
 export type RestoreOutcome =
@@ -3756,6 +3789,14 @@ export type ThinkingLevel =
   | 'xhigh'
   /** As much as it can. */
   | 'max';
+
+/** The level at which the model of a turn thinks. */
+export interface Thinks {
+  /** The level; absent if it thinks as it does by itself. */
+  level?: ThinkingLevel;
+  /** True if another level is told within the conversation, so that the vendor's cache still has what came before. */
+  inPlace?: boolean;
+}
 
 /** The time that a model's answer took, by a clock that is never set back. */
 export interface Timing {

@@ -14,17 +14,21 @@
 //! those at which requests are made. For the same reason neighbouring user messages stay apart: joining them, for a
 //! vendor that wants roles to alternate, is its adapter's work.
 
+mod levels;
 mod words;
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use ports::model::{Message, UserBlock};
+use ports::model::{Before, Message, UserBlock};
 use ports::tool::interrupted;
+use protocol::content::Usage;
+use protocol::model::Thinks;
 use protocol::{AssistantBlock, Event, MessageId, SessionId, ToolCallId, ToolResult};
 use serde_json::Value;
 
+use self::levels::Levels;
 use crate::tags;
 
 /// The text that the model reads in place of a result of a call that was not begun.
@@ -42,6 +46,10 @@ pub struct History {
     round: Option<Round>,
     /// The messages that were said in the meantime; they follow when round or stream is over.
     waiting: Vec<Arc<Message>>,
+    /// The levels that models were told to think at.
+    levels: Levels,
+    /// The name that the vendor of the last answer gave it.
+    answer: Option<Value>,
     /// The index of the message in which the result of a call stands.
     results: HashMap<ToolCallId, usize>,
     /// Every call ever made.
@@ -90,18 +98,26 @@ impl History {
     /// Takes in the next event. Events that do not concern the model change nothing.
     pub fn apply(&mut self, event: &Event) {
         match event {
-            Event::TurnStarted { prompt, context, .. } => {
+            Event::TurnStarted { prompt, context, model, thinks, .. } => {
                 self.in_turn = true;
                 self.settle_stream();
-                if words::is_empty(prompt) {
+                let goes_on = words::is_empty(prompt);
+                if !goes_on {
+                    self.close_round();
+                }
+                // It stands before what the turn begins with, which is new to the model in any case.
+                if let Some(Thinks { level, .. }) = thinks {
+                    self.levels.set(model, *level, self.place());
+                }
+                if goes_on {
                     // The turn goes on: open calls stay open, so that one that waited for an answer can be taken up.
                     self.say(words::user(context, &[]));
                     self.ensure_something_to_answer();
                 } else {
-                    self.close_round();
                     self.say(words::user(context, prompt));
                 }
             }
+            Event::TurnModelChanged { model, thinking, .. } => self.levels.set(model, *thinking, self.place()),
             Event::Steered { prompt, context, .. } => self.say(words::user(context, prompt)),
             Event::Noted { text, .. } => {
                 if let Some(at) = self.untold.iter().position(|untold| untold == text) {
@@ -129,7 +145,12 @@ impl History {
                 let (_, partial) = self.streaming.get_or_insert_with(|| (message_id.clone(), String::new()));
                 partial.push_str(text);
             }
-            Event::MessageCompleted { message_id, content, .. } => {
+            Event::RequestPaid { opening, .. } => self.answer = opening.vendor.clone().or(self.answer.take()),
+            Event::MessageCompleted { message_id, content, usage, opening, .. } => {
+                // A message of ours in the model's name is no answer.
+                if *usage != Usage::default() {
+                    self.answer.clone_from(&opening.vendor);
+                }
                 self.streaming.take_if(|(streaming, _)| streaming == message_id);
                 self.settle_stream();
                 self.close_round();
@@ -172,6 +193,11 @@ impl History {
         messages
     }
 
+    /// The requests so far, for the next one to a model, which is named by its id.
+    pub fn before(&self, model: &str) -> Before {
+        Before { in_conversation: true, answer: self.answer.clone(), levels: self.levels.of(model) }
+    }
+
     /// Returns the results of the user's own commands while the turn runs, in words that it has yet to be told by a
     /// note.
     pub fn untold_commands(&self) -> &[String] {
@@ -208,6 +234,11 @@ impl History {
         }
         self.waiting.push(Arc::new(Message::User(blocks)));
         self.release();
+    }
+
+    /// The number of messages that stand before the next one that is said.
+    fn place(&self) -> usize {
+        self.messages.len() + usize::from(self.round.is_some()) + self.waiting.len()
     }
 
     fn release(&mut self) {

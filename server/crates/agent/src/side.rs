@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::StreamExt;
-use ports::model::{Message, Model, ModelError, ModelEvent, Request, Stop, UserBlock, cost};
+use ports::model::{Before, Message, Model, ModelError, ModelEvent, Request, Stop, UserBlock, cost};
 use protocol::content::{SideRole, Usage};
 use protocol::model::ThinkingLevel;
 use protocol::{AssistantBlock, Event};
@@ -69,6 +69,7 @@ pub async fn ask(model: &dyn Model, request: SideRequest) -> SideAnswer {
         messages: vec![Arc::new(Message::User(vec![UserBlock::Text(prompt)]))],
         max_output_tokens: max_output_tokens.min(info.max_output_tokens),
         thinking: Some(ThinkingLevel::Off),
+        before: Before::default(),
         // Its prompt has nothing in common with the session's, but whoever pays for that pays for this too.
         cache_key: session,
     };
@@ -99,7 +100,8 @@ async fn answer(model: &dyn Model, request: Request, used: &mut Usage) -> Result
                 let is_whole = response.stop == Stop::EndTurn && !text.is_empty();
                 return if is_whole { Ok(text) } else { Err(SideError::NoAnswer) };
             }
-            ModelEvent::Text(_)
+            ModelEvent::Opened(_)
+            | ModelEvent::Text(_)
             | ModelEvent::Thinking(_)
             | ModelEvent::ToolCallStarted { .. }
             | ModelEvent::ToolCallInput { .. } => {}

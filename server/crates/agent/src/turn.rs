@@ -26,7 +26,7 @@ use ports::model::{Fallbacks, Model, Response, Stop, ToolSpec};
 use ports::session::{Interjection, NewErrors, Session};
 use ports::spent::Sums;
 use ports::tool::interrupted;
-use protocol::content::{Timing, Usage};
+use protocol::content::{Opening, Timing, Usage};
 use protocol::event::Severity;
 use protocol::model::ThinkingLevel;
 use protocol::session::Mode;
@@ -239,6 +239,8 @@ struct Turn {
     new_errors: Option<NewErrors>,
     /// True if the vendor is told of calls in words, since it found fault with them.
     tells_calls: bool,
+    /// The vendor's words at the beginning of the last answer.
+    opening: Opening,
     /// The usage and cost of its requests so far.
     sums: Sums,
     /// The time that the last answer took, until it is recorded.
@@ -299,6 +301,7 @@ impl Turn {
             may_mend: context.mend_errors,
             new_errors: None,
             tells_calls: false,
+            opening: Opening::default(),
             sums: Sums::default(),
             timing: None,
             refused: Vec::new(),
@@ -556,8 +559,8 @@ impl Turn {
 
     fn complete(&mut self, content: Vec<AssistantBlock>, usage: Usage, cost: Option<f64>) {
         let (turn_id, message_id) = (self.gate.turn_id.clone(), self.message_id());
-        let timing = self.timing.take();
-        self.record(Event::MessageCompleted { turn_id, message_id, content, usage, cost, timing });
+        let (timing, opening) = (self.timing.take(), std::mem::take(&mut self.opening));
+        self.record(Event::MessageCompleted { turn_id, message_id, content, usage, cost, timing, opening });
         self.messages += 1;
     }
 

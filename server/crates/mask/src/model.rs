@@ -75,6 +75,10 @@ impl Model for Masked {
         self.model.info()
     }
 
+    fn changes_level_in_place(&self) -> bool {
+        self.model.changes_level_in_place()
+    }
+
     fn thinking_tokens(&self) -> Option<u64> {
         self.model.thinking_tokens()
     }
@@ -149,7 +153,7 @@ impl Coming {
                 self.ready.push_back(Ok(ModelEvent::Finished(revealed(&self.mask, response))));
             }
             // The use of tokens is no part of the text.
-            Ok(ModelEvent::Used(_)) => self.ready.push_back(event),
+            Ok(ModelEvent::Used(_) | ModelEvent::Opened(_)) => self.ready.push_back(event),
             // Thinking stays as the vendor sent it, since it may be signed.
             Ok(ModelEvent::Thinking(_) | ModelEvent::ToolCallStarted { .. }) | Err(_) => {
                 self.end_text();

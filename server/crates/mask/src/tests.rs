@@ -7,7 +7,9 @@ use futures_util::{StreamExt, stream};
 use ports::complete::{
     Complete, EditNext, Excerpt, Fill, FillEvent, FillInfo, FillStream, NextEdit, Rewritten, Window,
 };
-use ports::model::{Message, Model, ModelError, ModelEvent, ModelStream, Request, Response, Stop, ToolSpec, UserBlock};
+use ports::model::{
+    Before, Message, Model, ModelError, ModelEvent, ModelStream, Request, Response, Stop, ToolSpec, UserBlock,
+};
 use proptest::prelude::*;
 use protocol::content::Usage;
 use protocol::model::ModelInfo;
@@ -294,6 +296,7 @@ fn request(messages: Vec<Arc<Message>>) -> Request {
         messages,
         max_output_tokens: 1,
         thinking: None,
+        before: Before::default(),
         cache_key: String::new(),
     }
 }
@@ -334,7 +337,7 @@ async fn a_model_reads_placeholders_and_what_is_behind_it_reads_values() {
             ModelEvent::ToolCallInput { json, .. } => typed.push_str(&json),
             ModelEvent::Finished(response) => whole = response.content,
             ModelEvent::Thinking(piece) => assert_eq!(piece, format!("use {placeholder}"), "as it was sent"),
-            ModelEvent::Used(_) | ModelEvent::ToolCallStarted { .. } => {}
+            ModelEvent::Opened(_) | ModelEvent::Used(_) | ModelEvent::ToolCallStarted { .. } => {}
         }
     }
     assert_eq!(text, "With hunter2hunter2.<<");

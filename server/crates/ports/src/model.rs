@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use futures_util::stream::BoxStream;
-use protocol::content::Usage;
+use protocol::content::{Opening, Usage};
 use protocol::model::{AccountSwitch, ModelInfo, Price, SwitchReason, ThinkingLevel};
 use protocol::{AssistantBlock, ToolCallId, ToolResult};
 use serde_json::Value;
@@ -15,6 +15,11 @@ use serde_json::Value;
 pub trait Model: Send + Sync {
     /// The model's properties.
     fn info(&self) -> &ModelInfo;
+
+    /// True if another level is told within the conversation, so that the vendor's cache still has what came before.
+    fn changes_level_in_place(&self) -> bool {
+        false
+    }
 
     /// The number of tokens that it may think at the level that it was chosen with, which count as the answer's; none
     /// if it is told no number.
@@ -95,8 +100,30 @@ pub struct Request {
     pub max_output_tokens: u64,
     /// The level to think at, or the nearest that the model has; none for the one that it was chosen with.
     pub thinking: Option<ThinkingLevel>,
+    /// The requests to the same model before, as far as the log tells of them.
+    pub before: Before,
     /// A key that stays the same for a session, for vendors that route by it to their caches.
     pub cache_key: String,
+}
+
+/// The requests to a model before another one to it, in the same conversation. Empty for one that stands alone.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Before {
+    /// True for a request of a conversation, which may have been preceded by others and may be followed by others.
+    pub in_conversation: bool,
+    /// The name that the vendor of the last answer gave it ([`Opening::vendor`]); none if it gave none.
+    pub answer: Option<Value>,
+    /// The level that the first of them asked for, and those that later ones changed to, in their order.
+    pub levels: Vec<LevelAt>,
+}
+
+/// A level that a model was told to think at from some place of the conversation on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LevelAt {
+    /// The number of messages before the first that it counts for. Only these were sent with another level.
+    pub at: usize,
+    /// The level; none for as much as the model does by itself.
+    pub level: Option<ThinkingLevel>,
 }
 
 /// A message of the conversation.
@@ -145,6 +172,8 @@ pub struct ToolSpec {
 /// A piece of an answer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ModelEvent {
+    /// The answer begins, and its vendor says something besides. Nothing comes before it.
+    Opened(Opening),
     /// Text to show.
     Text(String),
     /// Thinking to show.

@@ -43,6 +43,49 @@ pub struct Location {
     pub line: Option<u32>,
 }
 
+/// A vendor's words at the beginning of its answer, besides the answer itself.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Opening {
+    /// The name of the answer, as its vendor is told it with the next request. Nobody else gets it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vendor: Option<Value>,
+    /// The reason why its cache did not serve what it had served before; absent if it says none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub missed: Option<CacheMiss>,
+}
+
+impl Opening {
+    /// True if nothing was said.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// A vendor's reason why its cache did not serve a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CacheMiss {
+    /// The first part of the request that was not what it had been in the request before.
+    pub changed: RequestPart,
+    /// The tokens that would have been read from the cache without that, by the vendor's estimate.
+    pub tokens: u64,
+}
+
+/// A part of a request to a model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum RequestPart {
+    /// The model, or how it is served.
+    Model,
+    /// The system prompt.
+    System,
+    /// The tools.
+    Tools,
+    /// The conversation.
+    Messages,
+}
+
 /// A piece of the user's prompt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]

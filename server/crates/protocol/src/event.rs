@@ -6,8 +6,8 @@ use serde_json::Value;
 
 pub use crate::checkpoint::SeenOccasion;
 use crate::checkpoint::{ChangedFile, Direction, FileImage, RestoredFile};
-use crate::content::{Location, PlanEntry, SideRole, Timing, ToolKind, Usage};
-use crate::model::{AccountSwitch, SwitchReason, ThinkingLevel};
+use crate::content::{Location, Opening, PlanEntry, SideRole, Timing, ToolKind, Usage};
+use crate::model::{AccountSwitch, SwitchReason, ThinkingLevel, Thinks};
 use crate::permission::{PermissionOutcome, PermissionRequest};
 use crate::review::{AutoScope, Decision, Proposal};
 use crate::session::{Mode, Purpose, Terms};
@@ -131,6 +131,9 @@ pub enum Event {
         model: String,
         /// The mode.
         mode: Mode,
+        /// The level at which the model thinks. Absent in logs of older versions.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        thinks: Option<Thinks>,
     },
     /// The user said something to the running turn; the model reads it from here on.
     Steered {
@@ -205,6 +208,9 @@ pub enum Event {
         /// The time that the answer took; absent in logs of older versions, and if it broke off.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         timing: Option<Timing>,
+        /// The vendor's words at the beginning of its answer; absent if there were none.
+        #[serde(default, skip_serializing_if = "Opening::is_empty")]
+        opening: Opening,
     },
     /// A message was cut off and will be requested again; what was shown of it is void.
     MessageDiscarded {
@@ -221,6 +227,9 @@ pub enum Event {
         /// The cost of the request in US dollars; absent if the price is unknown.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cost: Option<f64>,
+        /// The vendor's words at the beginning of its answer; absent if there were none.
+        #[serde(default, skip_serializing_if = "Opening::is_empty")]
+        opening: Opening,
     },
     /// A request to the model failed temporarily and is tried again. If the user ends the delay, it comes once more,
     /// with a delay of 0.

@@ -124,6 +124,18 @@ pub enum SwitchReason {
     ContextFull,
 }
 
+/// The level at which the model of a turn thinks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Thinks {
+    /// The level; absent if it thinks as it does by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub level: Option<ThinkingLevel>,
+    /// True if another level is told within the conversation, so that the vendor's cache still has what came before.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub in_place: bool,
+}
+
 /// Another key or account at the same provider that is used instead of one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

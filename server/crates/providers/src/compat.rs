@@ -32,6 +32,10 @@ pub struct Compat {
     pub thinking: Option<AskThinking>,
     /// True if it takes what is still a beta of Anthropic's. Gateways refuse it.
     pub betas: Option<bool>,
+    /// True if a conversation may change the effort of a model within its messages (Anthropic's beta).
+    pub effort_messages: Option<bool>,
+    /// True if it says why its cache missed, where the request before is named (Anthropic).
+    pub cache_diagnosis: Option<bool>,
     /// The header that carries the key.
     pub key_header: Option<KeyHeader>,
 }
@@ -118,6 +122,8 @@ impl Compat {
             strict: self.strict.or(under.strict),
             thinking: self.thinking.or(under.thinking),
             betas: self.betas.or(under.betas),
+            effort_messages: self.effort_messages.or(under.effort_messages),
+            cache_diagnosis: self.cache_diagnosis.or(under.cache_diagnosis),
             key_header: self.key_header.or(under.key_header),
         }
     }

@@ -44,6 +44,8 @@ pub(crate) struct Model {
     /// True if its thinking may only be sent back after the same messages as before.
     #[serde(default)]
     pub(crate) bound: bool,
+    /// The effort that it makes by itself; only for models whose effort may change within a conversation.
+    pub(crate) own_effort: Option<ThinkingLevel>,
     /// True if it takes images.
     #[serde(default = "yes")]
     pub(crate) images: bool,

@@ -1,6 +1,7 @@
 //! Whole requests over real HTTP on this machine: the catalog's models against servers that speak the vendors' formats,
 //! in pieces of any size, and against servers that fail in every way they can.
 
+mod anthropic;
 mod converse;
 mod lists;
 pub(crate) mod server;
@@ -12,7 +13,7 @@ use std::time::Duration;
 
 use futures_util::StreamExt;
 use ports::model::{
-    Message, Model, ModelError, ModelErrorKind, ModelEvent, Request, Response, Stop, ToolSpec, UserBlock,
+    Before, Message, Model, ModelError, ModelErrorKind, ModelEvent, Request, Response, Stop, ToolSpec, UserBlock,
 };
 use protocol::AssistantBlock;
 use protocol::content::Usage;
@@ -127,6 +128,7 @@ fn request() -> Request {
         messages: vec![Arc::new(Message::User(vec![UserBlock::Text("look".into())]))],
         max_output_tokens: 1_000,
         thinking: None,
+        before: Before::default(),
         cache_key: "abc".into(),
     }
 }

@@ -13,13 +13,15 @@ use net::{Clients, Response as HttpResponse, Url, is_loopback, read};
 use ports::model::{Model, ModelError, ModelErrorKind, ModelEvent, ModelStream, OtherAccount, Request, Response};
 use protocol::model::ModelInfo;
 
-use crate::failure::{Fault, Whose, error, is_about_signatures, is_about_streams, no_client};
+use crate::failure::{
+    Fault, Whose, error, is_about_diagnosis, is_about_effort, is_about_signatures, is_about_streams, no_client,
+};
 use crate::frames::Frames;
 use crate::quota::Quotas;
 use crate::settings::Provider;
 use crate::signers::Signed;
 use crate::vendors;
-use crate::wire::{Decode, Pieces, Route, Target, Wire, converse, unsigned};
+use crate::wire::{Decode, Pieces, Route, Target, Wire, anthropic, converse, unsigned};
 
 /// How long a request may take without a piece of an answer. While pieces come it may take as long as it
 /// takes. A model on this machine may read a long prompt for minutes before it says anything.
@@ -49,12 +51,21 @@ pub(crate) struct Remote {
     pub(crate) unsigned: AtomicUsize,
     /// True if it has said that it takes tools only without a stream.
     pub(crate) refuses_streams: AtomicBool,
+    /// True if it has refused a change of the effort within a conversation.
+    pub(crate) refuses_changes: AtomicBool,
+    /// True if it has refused to say why its cache misses.
+    pub(crate) refuses_diagnosis: AtomicBool,
 }
 
 #[async_trait]
 impl Model for Remote {
     fn info(&self) -> &ModelInfo {
         &self.info
+    }
+
+    fn changes_level_in_place(&self) -> bool {
+        let is_wire = matches!(self.wire, Wire::Anthropic | Wire::AnthropicVertex);
+        is_wire && !self.refuses_changes.load(Ordering::Relaxed) && anthropic::changes_in_place(&self.target)
     }
 
     fn thinking_tokens(&self) -> Option<u64> {
@@ -77,9 +88,9 @@ impl Model for Remote {
             Some(member) => Cow::Owned(self.whose.of_member(Some(member))),
             None => Cow::Borrowed(&self.whose),
         };
-        let target = self.target_of(&whose);
+        let mut target = self.target_of(&whose);
         let known = unsigned(&request, self.unsigned.load(Ordering::Relaxed));
-        let body = self.body(&target, known.as_ref().unwrap_or(&request))?;
+        let body = self.written(&target, known.as_ref().unwrap_or(&request))?;
         let place = Place { url, streams: true };
         let place = if self.streams() { place } else { place.at_once() };
         let (response, whose) = match self.answered(place.clone(), body.clone(), &whose).await {
@@ -94,7 +105,11 @@ impl Model for Remote {
                 if self.unsigned.swap(count, Ordering::Relaxed) >= count {
                     return Err(failure);
                 }
-                self.answered(place, self.body(&target, &again)?, &whose).await?
+                self.answered(place, self.written(&target, &again)?, &whose).await?
+            }
+            Err(failure) if self.goes_without(&target, &request, &failure) => {
+                target = self.target_of(&whose);
+                self.answered(place, self.written(&target, &request)?, &whose).await?
             }
             answer => answer?,
         };
@@ -125,17 +140,39 @@ impl Model for Remote {
 impl Remote {
     /// The model for one of several keys and accounts.
     fn target_of(&self, whose: &Whose) -> Cow<'_, Target> {
-        match &whose.member {
-            Some(member) => Cow::Owned(Target { account: Some(member.id.clone()), ..self.target.clone() }),
-            None => Cow::Borrowed(&self.target),
+        let mut target = Cow::Borrowed(&self.target);
+        if let Some(member) = &whose.member {
+            target.to_mut().account = Some(member.id.clone());
         }
+        if self.refuses_changes.load(Ordering::Relaxed) {
+            target.to_mut().own_effort = None;
+        }
+        if self.refuses_diagnosis.load(Ordering::Relaxed) {
+            target.to_mut().compat.cache_diagnosis = Some(false);
+        }
+        target
     }
 
-    fn body(&self, target: &Target, request: &Request) -> Result<Bytes, ModelError> {
-        let body = self.wire.body(target, request);
-        let body = body
-            .map_err(|problem| error(ModelErrorKind::Rejected, format!("the request cannot be written: {problem}")))?;
-        Ok(Bytes::from(self.provider.with_extra(body)))
+    fn written(&self, target: &Target, request: &Request) -> Result<Written, ModelError> {
+        let unwritable = |problem| error(ModelErrorKind::Rejected, format!("the request cannot be written: {problem}"));
+        let body = self.wire.body(target, request).map_err(|problem| unwritable(problem.to_string()))?;
+        let mut headers = HeaderMap::new();
+        for (name, value) in self.wire.headers(target, request) {
+            let value = HeaderValue::try_from(&*value).map_err(|problem| unwritable(problem.to_string()))?;
+            headers.append(name, value);
+        }
+        Ok(Written { headers, body: Bytes::from(self.provider.with_extra(body)) })
+    }
+
+    /// True if a server has refused what a request can do without, which it is not sent again: the level of thinking is
+    /// said at the head then, and nobody says why the cache misses.
+    fn goes_without(&self, target: &Target, request: &Request, failure: &ModelError) -> bool {
+        let is_wire = matches!(self.wire, Wire::Anthropic | Wire::AnthropicVertex);
+        let diagnosis = is_wire && anthropic::asks_why(target, request) && is_about_diagnosis(failure);
+        let changes = is_wire && anthropic::changes_effort(target, request) && is_about_effort(failure);
+        self.refuses_diagnosis.fetch_or(diagnosis, Ordering::Relaxed);
+        self.refuses_changes.fetch_or(changes, Ordering::Relaxed);
+        diagnosis || changes
     }
 
     /// True if its answers are asked for as streams.
@@ -151,9 +188,14 @@ impl Remote {
 
     /// Sends the request. Gives the answer's head, and whose it is. A key or account of several that has reached a
     /// limit rests from then on.
-    async fn answered(&self, place: Place, body: Bytes, whose: &Whose) -> Result<(HttpResponse, Whose), ModelError> {
+    async fn answered(
+        &self,
+        place: Place,
+        written: Written,
+        whose: &Whose,
+    ) -> Result<(HttpResponse, Whose), ModelError> {
         let began = self.provider.pools.now();
-        match self.sent(place, body, whose).await {
+        match self.sent(place, written, whose).await {
             Ok((response, whose)) => {
                 self.provider.answered(&whose, began).await;
                 Ok((response, whose))
@@ -163,9 +205,9 @@ impl Remote {
     }
 
     /// Sends the request, once more with another key if the first is refused and a command or an account may have one.
-    async fn sent(&self, place: Place, body: Bytes, whose: &Whose) -> Result<(HttpResponse, Whose), Failed> {
+    async fn sent(&self, place: Place, written: Written, whose: &Whose) -> Result<(HttpResponse, Whose), Failed> {
         let whose = self.provider.with_key(whose).await?;
-        let failed = match self.send(place.clone(), body.clone(), &whose).await {
+        let failed = match self.send(place.clone(), written.clone(), &whose).await {
             Ok(response) => return Ok((response, whose)),
             Err(failed) => failed,
         };
@@ -184,22 +226,19 @@ impl Remote {
         if again.key == whose.key {
             return Err(failed);
         }
-        let response = self.send(place, body, &again).await?;
+        let response = self.send(place, written, &again).await?;
         Ok((response, again))
     }
 
     /// Sends the request and waits for the head of the answer.
-    async fn send(&self, place: Place, body: Bytes, whose: &Whose) -> Result<HttpResponse, Failed> {
+    async fn send(&self, place: Place, written: Written, whose: &Whose) -> Result<HttpResponse, Failed> {
         let wait = place.wait(self.idle_timeout);
         let Place { url, streams } = place;
         let client = self.http.client(&url).await.map_err(no_client)?;
-        let mut sent = HeaderMap::new();
+        let Written { headers: mut sent, body } = written;
         sent.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         let whole = HeaderValue::from_static("application/json");
         sent.insert(header::ACCEPT, if streams { self.wire.framing().content_type() } else { whole });
-        for (name, value) in self.wire.headers(&self.target) {
-            sent.append(name, HeaderValue::from_static(value));
-        }
         let headers = self.provider.headers_with(self.wire, whose.key.as_ref());
         for (name, value) in headers.map_err(|problem| error(ModelErrorKind::Unauthorized, problem))? {
             sent.append(name, value);
@@ -237,6 +276,13 @@ impl Remote {
             return Err(Failed { status: Some(status), asked, failure });
         }
     }
+}
+
+/// A request, without what depends on who asks.
+#[derive(Clone)]
+struct Written {
+    headers: HeaderMap,
+    body: Bytes,
 }
 
 /// Where a request goes, and the way in which its answer is to come.

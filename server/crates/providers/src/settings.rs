@@ -405,11 +405,17 @@ impl Provider {
     }
 
     /// The flags of its server: the user's own, then those of the dialect that the user named, else those of its
-    /// host. How a key is sent and what is a beta is no matter of a dialect.
+    /// host. How a key is sent and what only Anthropic has is no matter of a dialect.
     pub(crate) fn compat(&self) -> Compat {
         let host = vendors::of_address(&self.base_url);
         let usual = match self.dialect {
-            Some(flags) => Compat { key_header: host.key_header, betas: host.betas, ..flags.clone() },
+            Some(flags) => Compat {
+                key_header: host.key_header,
+                betas: host.betas,
+                effort_messages: host.effort_messages,
+                cache_diagnosis: host.cache_diagnosis,
+                ..flags.clone()
+            },
             None => host,
         };
         self.own.over(&usual)

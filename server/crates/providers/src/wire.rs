@@ -109,6 +109,8 @@ pub(crate) struct Target {
     pub(crate) is_thinking: bool,
     /// True if its thinking may only be sent back after the same messages as before, wherever it is served.
     pub(crate) bound: bool,
+    /// The effort that it makes by itself, if its effort may change within a conversation.
+    pub(crate) own_effort: Option<ThinkingLevel>,
 }
 
 /// A provider's host and port, and the hash that stands for them in the log.
@@ -212,10 +214,10 @@ impl Wire {
     }
 
     /// The headers of a request, without the key.
-    pub(crate) fn headers(self, target: &Target) -> Vec<(&'static str, &'static str)> {
+    pub(crate) fn headers(self, target: &Target, request: &Request) -> Vec<(&'static str, Cow<'static, str>)> {
         match self {
-            Self::Anthropic => anthropic::headers(target),
-            Self::AnthropicVertex => anthropic::headers_of_vertex(target),
+            Self::Anthropic => anthropic::headers(target, request),
+            Self::AnthropicVertex => anthropic::headers_of_vertex(target, request),
             Self::OpenAiResponses | Self::OpenAiChat | Self::Gemini | Self::Converse => Vec::new(),
         }
     }

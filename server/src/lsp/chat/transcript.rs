@@ -354,7 +354,7 @@ fn in_words(prompt: &[PromptBlock]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use protocol::content::{ToolKind, Usage};
+    use protocol::content::{Opening, ToolKind, Usage};
     use protocol::permission::{PermissionAbout, PermissionOption, PermissionOptionKind, PermissionOutcome};
     use protocol::session::Mode;
     use protocol::terminal::{TerminalInfo, TerminalKind};
@@ -371,7 +371,14 @@ mod tests {
 
     fn started(text: &str) -> Event {
         let prompt = vec![PromptBlock::Text { text: text.into() }];
-        Event::TurnStarted { turn_id: turn(), prompt, context: String::new(), model: "m".into(), mode: Mode::Agent }
+        Event::TurnStarted {
+            turn_id: turn(),
+            prompt,
+            context: String::new(),
+            model: "m".into(),
+            mode: Mode::Agent,
+            thinks: None,
+        }
     }
 
     fn steered(block: PromptBlock) -> Event {
@@ -384,7 +391,15 @@ mod tests {
 
     fn completed() -> Event {
         let (usage, cost) = (Usage::default(), None);
-        Event::MessageCompleted { turn_id: turn(), message_id: "m".into(), content: vec![], usage, cost, timing: None }
+        Event::MessageCompleted {
+            turn_id: turn(),
+            message_id: "m".into(),
+            content: vec![],
+            usage,
+            cost,
+            timing: None,
+            opening: Opening::default(),
+        }
     }
 
     fn ended() -> Event {
@@ -419,7 +434,15 @@ mod tests {
         let notice = Event::Notice { severity: Severity::Warning, text: "A server has ended.".into() };
         let content = vec![AssistantBlock::Text { text: "Hello.\nBye.".into(), vendor: None }];
         let (turn_id, message_id, usage) = (turn(), "m".into(), Usage::default());
-        let completed = Event::MessageCompleted { turn_id, message_id, content, usage, cost: None, timing: None };
+        let completed = Event::MessageCompleted {
+            turn_id,
+            message_id,
+            content,
+            usage,
+            cost: None,
+            timing: None,
+            opening: Opening::default(),
+        };
         let text = written(&[started("Hello"), says("Hello.\n"), notice, says("Bye."), completed.clone()]);
         assert_eq!(text, "\n## Azimuth\n\nHello.\n\n*A server has ended.*\n\nBye.\n");
         let notice = Event::Notice { severity: Severity::Warning, text: "A server has ended.".into() };

@@ -3,12 +3,14 @@
 use serde_json::{Value, json};
 
 use super::answer::{Stop, Writer, named};
+use super::diagnosis::Head;
 use super::strict::sign;
 
 /// A stream in this format: blocks one after another, each with an index.
 #[derive(Default)]
 pub(super) struct Anthropic {
     model: String,
+    head: Head,
     index: usize,
     open: Option<&'static str>,
     has_calls: bool,
@@ -17,8 +19,8 @@ pub(super) struct Anthropic {
 }
 
 impl Anthropic {
-    pub(super) fn of(model: &str) -> Self {
-        Self { model: model.into(), ..Self::default() }
+    pub(super) fn of(model: &str, head: Head) -> Self {
+        Self { model: model.into(), head, ..Self::default() }
     }
 
     /// Begins a block of a kind, unless it is open.
@@ -56,8 +58,8 @@ impl Writer for Anthropic {
     fn begin(&mut self) -> String {
         let usage = json!({ "input_tokens": 80, "cache_read_input_tokens": 20, "cache_creation_input_tokens": 0,
             "output_tokens": 1 });
-        let message = json!({ "id": "msg_1", "type": "message", "role": "assistant", "model": "model-1",
-            "content": [], "stop_reason": null, "stop_sequence": null, "usage": usage });
+        let message = json!({ "id": self.head.id, "type": "message", "role": "assistant", "model": "model-1",
+            "content": [], "diagnostics": self.head.diagnostics, "stop_reason": null, "stop_sequence": null, "usage": usage });
         named(&json!({ "type": "message_start", "message": message })) + &named(&json!({ "type": "ping" }))
     }
 

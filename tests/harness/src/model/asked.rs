@@ -184,6 +184,11 @@ impl Asked {
         if tools(self) == tools(before) && prefix(self) != prefix(before) {
             return Err(format!("the system prompt changed from {} to {}", prefix(before), prefix(self)));
         }
+        // Where the effort changes within the conversation, it does not at the head.
+        let head = |asked: &Self| asked.body["output_config"].to_string();
+        if list(&self.body["messages"]).any(changes_effort) && head(self) != head(before) {
+            return Err(format!("the effort at the head changed from {} to {}", head(before), head(self)));
+        }
         let (now, then) = (self.messages(), before.messages());
         for (index, message) in then.iter().enumerate() {
             if now.get(index) != Some(message) {
@@ -200,20 +205,30 @@ impl Asked {
             Wire::Gemini => "contents",
             _ => "messages",
         };
-        let inner = if self.wire == Wire::Gemini { "parts" } else { "content" };
-        let of = |message: &Value| match (self.wire, &message[inner]) {
-            (Wire::Anthropic | Wire::Gemini | Wire::Converse, Value::Array(blocks)) => {
-                let role = &message["role"];
-                blocks
-                    .iter()
-                    .filter(|block| !is_mark(block))
-                    .map(|block| format!("{role} {}", without_marks(block)))
-                    .collect()
-            }
+        let of = |message: &Value| match self.wire {
+            Wire::Anthropic | Wire::Gemini | Wire::Converse => blocks(message),
             _ => vec![without_marks(message).to_string()],
         };
         list(&self.body[name]).flat_map(of).collect()
     }
+}
+
+/// The blocks of a message, each with its role; the message itself if it has none.
+pub(super) fn blocks(message: &Value) -> Vec<String> {
+    let role = &message["role"];
+    match (&message["content"], &message["parts"]) {
+        (Value::Array(_), _) if changes_effort(message) => vec![format!("{role} {}", message["output_config"])],
+        (Value::Array(blocks), _) | (_, Value::Array(blocks)) => {
+            let blocks = blocks.iter().filter(|block| !is_mark(block));
+            blocks.map(|block| format!("{role} {}", without_marks(block))).collect()
+        }
+        _ => vec![without_marks(message).to_string()],
+    }
+}
+
+/// True for a message of Anthropic's that changes the effort from there on.
+fn changes_effort(message: &Value) -> bool {
+    message.get("output_config").is_some()
 }
 
 fn list(value: &Value) -> impl Iterator<Item = &Value> {

@@ -16,7 +16,7 @@ use std::collections::{HashMap, HashSet};
 use serde_json::Value;
 
 use super::answer::Step;
-use super::{Wire, asked};
+use super::{Asked, Wire, asked};
 
 /// The data that came with the calls of answers, by their ids, as the vendor wants it back.
 #[derive(Default)]
@@ -129,10 +129,11 @@ impl Sent {
 }
 
 /// Why the vendor refuses a request, in its words.
-pub(super) fn refusal(wire: Wire, model: &str, body: &Value, sent: &Sent) -> Result<(), String> {
+pub(super) fn refusal(wire: Wire, asked: &Asked, sent: &Sent) -> Result<(), String> {
+    let (model, body) = (asked.model(), asked.body());
     match wire {
         Wire::Gemini => gemini::refusal(model, body, sent),
-        Wire::Anthropic => anthropic::refusal(body, sent),
+        Wire::Anthropic => anthropic::refusal(body, asked.header("anthropic-beta").unwrap_or_default(), sent),
         Wire::Responses => responses::refusal(body, sent),
         Wire::Converse => converse::refusal(model, body, sent),
         _ => chat::refusal(wire, body, sent),

@@ -55,6 +55,9 @@ pub(super) fn as_its_maker(
     if fields.remove("anthropic_version") != Some("vertex-2023-10-16".into()) {
         return Err("anthropic_version: Field required".into());
     }
+    if fields.contains_key("diagnostics") {
+        return Err("diagnostics: Extra inputs are not permitted".into());
+    }
     if fields.insert("model".into(), model.into()).is_some() {
         return Err("model: Extra inputs are not permitted".into());
     }

@@ -1,6 +1,7 @@
 //! The formats, and where each is on the server.
 
 use super::answer::Writer;
+use super::diagnosis::Head;
 use super::{anthropic, chat, converse, gemini, responses, vertex};
 
 /// The end of the names of Gemini's models that give their calls no ids.
@@ -128,10 +129,10 @@ impl Wire {
         }
     }
 
-    pub(super) fn writer(self, model: &str, is_whole: bool) -> Box<dyn Writer> {
+    pub(super) fn writer(self, model: &str, is_whole: bool, head: Head) -> Box<dyn Writer> {
         match self {
             Self::Converse => Box::new(converse::Converse::of(model, is_whole)),
-            Self::Anthropic => Box::new(anthropic::Anthropic::of(model)),
+            Self::Anthropic => Box::new(anthropic::Anthropic::of(model, head)),
             Self::Responses => Box::new(responses::Responses::of(model)),
             Self::Gemini => Box::new(gemini::Gemini::of(model)),
             vendor => Box::new(chat::Chat::of(vendor, model)),

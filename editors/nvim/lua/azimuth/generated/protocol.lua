@@ -159,6 +159,11 @@
 ---@field limit number The most that may be spent before the user is asked: the setting, and what was added to it by answers.
 ---@field spent number The part that is spent, as far as prices are known.
 
+---A vendor's reason why its cache did not serve a request.
+---@class azimuth.CacheMiss
+---@field changed azimuth.RequestPart The first part of the request that was not what it had been in the request before.
+---@field tokens integer The tokens that would have been read from the cache without that, by the vendor's estimate.
+
 ---The certainty that a command waits for input.
 ---@alias azimuth.Certainty
 ---| "certain" # It was seen to read from the terminal.
@@ -387,6 +392,7 @@
 ---@field context string The content of the prompt's mentions and the editor's state, as the model reads it. It may be empty.
 ---@field model string The model's id.
 ---@field mode azimuth.Mode The mode.
+---@field thinks? azimuth.Thinks The level at which the model thinks. Absent in logs of older versions.
 
 ---The user said something to the running turn; the model reads it from here on.
 ---@class azimuth.Event.Steered
@@ -441,6 +447,7 @@
 ---@field usage azimuth.Usage The tokens of the request.
 ---@field cost? number The cost of the request in US dollars; absent if the price is unknown.
 ---@field timing? azimuth.Timing The time that the answer took; absent in logs of older versions, and if it broke off.
+---@field opening? azimuth.Opening The vendor's words at the beginning of its answer; absent if there were none.
 
 ---A message was cut off and will be requested again; what was shown of it is void.
 ---@class azimuth.Event.MessageDiscarded
@@ -453,6 +460,7 @@
 ---@field turnId azimuth.TurnId The turn.
 ---@field usage azimuth.Usage The tokens of the request.
 ---@field cost? number The cost of the request in US dollars; absent if the price is unknown.
+---@field opening? azimuth.Opening The vendor's words at the beginning of its answer; absent if there were none.
 
 ---A request to the model failed temporarily and is tried again. If the user ends the delay, it comes once more, with a delay of 0.
 ---@class azimuth.Event.Retrying
@@ -1355,6 +1363,11 @@
 ---Parameters of `azimuth/model/changed`.
 ---@class azimuth.ModelsChangedParams
 
+---A vendor's words at the beginning of its answer, besides the answer itself.
+---@class azimuth.Opening
+---@field vendor? any The name of the answer, as its vendor is told it with the next request. Nobody else gets it.
+---@field missed? azimuth.CacheMiss The reason why its cache did not serve what it had served before; absent if it says none.
+
 ---The subject of a question.
 ---@alias azimuth.PermissionAbout
 ---| "tool_call" # A tool call.
@@ -1593,6 +1606,13 @@
 ---@class azimuth.RemovedAccount
 ---@field label string The account's name.
 ---@field notRevoked? string Why the vendor could not be told that the sign-in has ended, to be shown; absent if it knows, or need not.
+
+---A part of a request to a model.
+---@alias azimuth.RequestPart
+---| "model" # The model, or how it is served.
+---| "system" # The system prompt.
+---| "tools" # The tools.
+---| "messages" # The conversation.
 
 ---Done: the file has the wanted text.
 ---@class azimuth.RestoreOutcome.Done
@@ -2112,6 +2132,11 @@
 ---| "high" # Much.
 ---| "xhigh" # Very much.
 ---| "max" # As much as it can.
+
+---The level at which the model of a turn thinks.
+---@class azimuth.Thinks
+---@field level? azimuth.ThinkingLevel The level; absent if it thinks as it does by itself.
+---@field inPlace? boolean True if another level is told within the conversation, so that the vendor's cache still has what came before.
 
 ---The time that a model's answer took, by a clock that is never set back.
 ---@class azimuth.Timing

@@ -1,6 +1,8 @@
+use ports::model::LevelAt;
 use ports::tool::INTERRUPTED;
 use proptest::prelude::*;
-use protocol::content::{Position, Usage};
+use protocol::content::{Opening, Position, Usage};
+use protocol::model::{SwitchReason, ThinkingLevel};
 use protocol::session::Mode;
 use protocol::turn::StopReason;
 use protocol::{PromptBlock, Range, TurnId};
@@ -56,7 +58,7 @@ fn text(text: &str) -> PromptBlock {
 
 fn started(context: &str, prompt: Vec<PromptBlock>) -> Event {
     let (model, mode) = ("m".to_owned(), Mode::Agent);
-    Event::TurnStarted { turn_id: TurnId::from("t"), prompt, context: context.to_owned(), model, mode }
+    Event::TurnStarted { turn_id: TurnId::from("t"), prompt, context: context.to_owned(), model, mode, thinks: None }
 }
 
 fn steered(said: &str) -> Event {
@@ -85,7 +87,15 @@ fn says(said: &str) -> AssistantBlock {
 
 fn completed(id: &str, content: Vec<AssistantBlock>) -> Event {
     let (turn_id, message_id) = (TurnId::from("t"), MessageId::from(id));
-    Event::MessageCompleted { turn_id, message_id, content, usage: Usage::default(), cost: None, timing: None }
+    Event::MessageCompleted {
+        turn_id,
+        message_id,
+        content,
+        usage: Usage::default(),
+        cost: None,
+        timing: None,
+        opening: Opening::default(),
+    }
 }
 
 fn result(id: &str, said: &str) -> ToolResult {
@@ -399,5 +409,81 @@ proptest! {
             }
         }
         prop_assert_eq!(History::from_events(&merged).messages(), History::from_events(&events).messages());
+    }
+}
+
+fn started_at(model: &str, level: Option<ThinkingLevel>, prompt: Vec<PromptBlock>) -> Event {
+    let (model, mode, thinks) = (model.to_owned(), Mode::Agent, Some(Thinks { level, in_place: true }));
+    Event::TurnStarted { turn_id: TurnId::from("t"), prompt, context: String::new(), model, mode, thinks }
+}
+
+#[test]
+fn a_level_stands_before_what_its_turn_begins_with_and_never_moves() {
+    let (high, low) = (Some(ThinkingLevel::High), Some(ThinkingLevel::Low));
+    let at = |at: usize, level: Option<ThinkingLevel>| LevelAt { at, level };
+    let switched = |model: &str, thinking: Option<ThinkingLevel>| Event::TurnModelChanged {
+        turn_id: TurnId::from("t"),
+        model: model.to_owned(),
+        thinking,
+        instead_of: "m".to_owned(),
+        reason: SwitchReason::Failed,
+        until: None,
+        error: None,
+        account: None,
+    };
+    let mut history = History::default();
+    let mut levels = Vec::new();
+    for (event, new) in [
+        // A log of an older version does not tell the level.
+        (started("", vec![text("zero")]), vec![]),
+        (started_at("m", high, vec![text("one")]), vec![("m", at(1, high))]),
+        (completed("1", vec![call("a"), call("b")]), vec![]),
+        (steered("and that"), vec![]),
+        (ended("a", "A"), vec![]),
+        // The results of the calls, and the user's words, come before what the other model is told.
+        (switched("n", None), vec![("n", at(5, None))]),
+        (ended("b", "B"), vec![]),
+        (completed("2", vec![says("done")]), vec![]),
+        (started_at("m", high, vec![text("two")]), vec![]),
+        (trimmed(&["a", "b"]), vec![]),
+        (started_at("m", low, vec![]), vec![("m", at(7, low))]),
+        (completed("3", vec![says("so")]), vec![]),
+        (started_at("m", None, vec![]), vec![("m", at(8, None))]),
+        (started_at("n", high, vec![text("three")]), vec![("n", at(9, high))]),
+    ] {
+        history.apply(&event);
+        levels.extend(new);
+        for model in ["m", "n"] {
+            let of_model = levels.iter().filter(|(name, _)| *name == model).map(|(_, level)| *level);
+            assert_eq!(history.before(model).levels, of_model.collect::<Vec<_>>(), "{model} after {event:?}");
+        }
+    }
+    assert!(matches!(&*history.messages()[5], Message::Assistant(blocks) if blocks == &[says("done")]));
+}
+
+#[test]
+fn the_last_answer_is_known_by_its_vendors_name_for_it() {
+    let named = |name: &str| Opening { vendor: Some(json!({ "id": name })), missed: None };
+    let usage = Usage { input: 1, ..Usage::default() };
+    let answered = |opening: Opening, usage: Usage| Event::MessageCompleted {
+        turn_id: TurnId::from("t"),
+        message_id: MessageId::from("m"),
+        content: vec![says("so")],
+        usage,
+        cost: None,
+        opening,
+    };
+    let paid = |opening: Opening| Event::RequestPaid { turn_id: TurnId::from("t"), usage, cost: None, opening };
+    let mut history = History::default();
+    for (event, name) in [
+        (started("", vec![text("go")]), None),
+        (answered(named("one"), usage), Some("one")),
+        (answered(Opening::default(), Usage::default()), Some("one")),
+        (paid(named("two")), Some("two")),
+        (paid(Opening::default()), Some("two")),
+        (answered(Opening::default(), usage), None),
+    ] {
+        history.apply(&event);
+        assert_eq!(history.before("m").answer, name.map(|name| json!({ "id": name })), "after {event:?}");
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use ports::hooks::Hooks;
 use ports::model::{Message, ModelError, ModelErrorKind, ModelEvent, Request, Response, Stop, UserBlock};
-use protocol::content::Usage;
+use protocol::content::{Opening, Usage};
 use protocol::event::Severity;
 use protocol::turn::StopReason;
 use protocol::{AssistantBlock, Event};
@@ -206,8 +206,10 @@ impl Turn {
             messages: self.conversation(),
             max_output_tokens: self.budget.answer,
             thinking: self.thinking,
+            before: self.history.before(&self.model.info().id),
             cache_key: self.session_id.as_str().to_owned(),
         };
+        self.opening = Opening::default();
         let cancel = self.gate.cancel.clone();
         let mut pace = Pace::begin();
         let mut stream = match until_cancelled(&cancel, self.model.stream(request)).await {
@@ -258,6 +260,10 @@ impl Turn {
                     text.cut(&message_id)
                 }
                 ModelEvent::ToolCallInput { id, json } => calls.grow(&message_id, &id, &json),
+                ModelEvent::Opened(opening) => {
+                    self.opening = opening;
+                    continue;
+                }
                 ModelEvent::Used(usage) => {
                     *used = usage;
                     continue;

@@ -26,8 +26,8 @@ impl Turn {
     /// Puts on record what a request used of which no message came, so that it counts at once, and for its model.
     pub(super) fn pay_for_nothing(&mut self, usage: Usage) {
         if usage != Usage::default() {
-            let cost = self.pay(usage);
-            self.record(Event::RequestPaid { turn_id: self.gate.turn_id.clone(), usage, cost });
+            let (cost, opening) = (self.pay(usage), std::mem::take(&mut self.opening));
+            self.record(Event::RequestPaid { turn_id: self.gate.turn_id.clone(), usage, cost, opening });
         }
     }
 

@@ -28,7 +28,7 @@ impl Turn {
         self.record(Event::TurnModelChanged {
             turn_id: self.gate.turn_id.clone(),
             model: info.id.clone(),
-            thinking: info.level,
+            thinking: self.thinking.or(info.level),
             instead_of: info.id.clone(),
             reason: other.reason,
             until: other.until,
@@ -95,7 +95,7 @@ impl Turn {
         let event = Event::TurnModelChanged {
             turn_id: self.gate.turn_id.clone(),
             model: info.id.clone(),
-            thinking: info.level,
+            thinking: self.thinking.or(info.level),
             instead_of: before.id.clone(),
             reason,
             until,

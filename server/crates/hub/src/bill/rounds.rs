@@ -4,10 +4,10 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use ports::spent::Sums;
-use protocol::content::Usage;
+use protocol::content::{CacheMiss, Opening, RequestPart, Usage};
 use protocol::costs::Round;
 use protocol::mode::Mode;
-use protocol::model::{AccountSwitch, ThinkingLevel};
+use protocol::model::{AccountSwitch, ThinkingLevel, Thinks};
 use protocol::{SequencedEvent, TurnId};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -51,13 +51,34 @@ pub(crate) fn rounds(events: &[SequencedEvent<Box<RawValue>>]) -> Vec<Round> {
 #[derive(Deserialize)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 enum Told {
-    ModelChanged { thinking: Option<ThinkingLevel> },
-    TurnStarted { turn_id: TurnId, model: String, mode: Mode },
-    TurnModelChanged { model: String, thinking: Option<ThinkingLevel>, account: Option<AccountSwitch> },
+    ModelChanged {
+        thinking: Option<ThinkingLevel>,
+    },
+    TurnStarted {
+        turn_id: TurnId,
+        model: String,
+        mode: Mode,
+        thinks: Option<Thinks>,
+    },
+    TurnModelChanged {
+        model: String,
+        thinking: Option<ThinkingLevel>,
+        account: Option<AccountSwitch>,
+    },
     ToolCallEnded {},
     ContextTrimmed {},
-    MessageCompleted { usage: Usage, cost: Option<f64> },
-    RequestPaid { usage: Usage, cost: Option<f64> },
+    MessageCompleted {
+        usage: Usage,
+        cost: Option<f64>,
+        #[serde(default)]
+        opening: Opening,
+    },
+    RequestPaid {
+        usage: Usage,
+        cost: Option<f64>,
+        #[serde(default)]
+        opening: Opening,
+    },
 }
 
 /// The parts of a request that a cache depends on, as far as the log has them.
@@ -66,7 +87,16 @@ struct Asked {
     turn: Option<TurnId>,
     model: String,
     level: Option<ThinkingLevel>,
+    /// True if a change of it is told within the conversation.
+    in_place: bool,
     mode: Mode,
+}
+
+/// The reason why a cache missed, as the log tells it.
+struct Found {
+    /// The part of the request that changed by it, and in which the vendor sees it.
+    parts: &'static [RequestPart],
+    words: String,
 }
 
 /// The last request.
@@ -97,11 +127,14 @@ impl Reading {
     fn apply(&mut self, at: u64, told: Told) {
         match told {
             Told::ModelChanged { thinking } => self.level = thinking,
-            Told::TurnStarted { turn_id, model, mode } => {
+            Told::TurnStarted { turn_id, model, mode, thinks } => {
                 self.began = at;
-                self.now = Asked { turn: Some(turn_id), model, level: self.level, mode };
+                // The turn may have another model than the session, with another level.
+                let Thinks { level, in_place } = thinks.unwrap_or(Thinks { level: self.level, in_place: false });
+                self.now = Asked { turn: Some(turn_id), model, level, in_place, mode };
             }
             Told::TurnModelChanged { model, thinking, account } => {
+                self.now.in_place &= self.now.model == model;
                 (self.now.model, self.now.level) = (model, thinking);
                 self.other_account = account.or(self.other_account.take());
             }
@@ -109,19 +142,21 @@ impl Reading {
             Told::ContextTrimmed {} => self.trimmed = true,
             // A message of ours in the model's name is no request, and uses nothing.
             Told::MessageCompleted { usage, .. } if usage == Usage::default() => {}
-            Told::MessageCompleted { usage, cost } | Told::RequestPaid { usage, cost } => {
-                self.answered(at, usage, cost)
+            Told::MessageCompleted { usage, cost, opening } | Told::RequestPaid { usage, cost, opening } => {
+                self.answered(at, usage, cost, opening.missed);
             }
         }
     }
 
-    fn answered(&mut self, at: u64, usage: Usage, cost: Option<f64>) {
+    fn answered(&mut self, at: u64, usage: Usage, cost: Option<f64>, missed: Option<CacheMiss>) {
         let input = usage.input.saturating_add(usage.cache_read).saturating_add(usage.cache_write);
-        let missed_because = self.why_missed(&usage);
+        let missed_because = self.why_missed(&usage, missed);
         let model = self.now.model.clone();
         let (requests, tokens) = self.cached.entry(model.clone()).or_default();
         *requests += 1;
+        // A vendor that says why its cache missed has one.
         *tokens = tokens.saturating_add(usage.cache_read).saturating_add(usage.cache_write);
+        *tokens = tokens.saturating_add(missed.map_or(0, |missed| missed.tokens));
         let cache_hits = Sums::one(usage, cost).cache_hits();
         self.rounds.push_front(Round { at, model, usage, cost, cache_hits, missed_because });
         self.rounds.truncate(ROUNDS);
@@ -129,38 +164,64 @@ impl Reading {
         (self.began, self.trimmed, self.other_account) = (at, false, None);
     }
 
-    /// Why less than half of the last request was read from the cache; none if more was, or if nothing tells why.
-    fn why_missed(&self, usage: &Usage) -> Option<String> {
-        let Some(Last { asked, at, input }) = &self.last else {
+    /// Why the last request was not read from the cache: in the vendor's words, if it says so; else as the log tells
+    /// it, if less than half of it was read. None if nothing tells why.
+    fn why_missed(&self, usage: &Usage, missed: Option<CacheMiss>) -> Option<String> {
+        let Some(last) = &self.last else {
             return (usage.cache_read == 0).then(|| "it is the first request, so nothing was kept yet".to_owned());
         };
-        if usage.cache_read >= input / 2 {
-            return None;
+        let found = || self.found(last);
+        match missed.filter(|missed| missed.tokens > 0 && usage.cache_read < last.input) {
+            Some(CacheMiss { changed, tokens }) => {
+                let what = match changed {
+                    RequestPart::Model => "the model or its speed",
+                    RequestPart::System => "the system prompt",
+                    RequestPart::Tools => "the list of tools",
+                    RequestPart::Messages => "an earlier message",
+                };
+                let cause = found().filter(|found| found.parts.contains(&changed));
+                let cause = cause.map(|found| format!(": {}", found.words)).unwrap_or_default();
+                Some(format!("the vendor says that {what} changed, which cost about {tokens} tokens of it{cause}"))
+            }
+            None if usage.cache_read >= last.input / 2 => None,
+            None => found().map(|found| found.words),
         }
+    }
+
+    /// The reason of a miss that the log tells.
+    fn found(&self, Last { asked, at, input }: &Last) -> Option<Found> {
         let passed = self.began.saturating_sub(*at);
-        Some(if self.now.model != asked.model {
-            format!("the model changed; the last one was {}", asked.model)
+        let Asked { model, level, in_place, mode, turn } = &self.now;
+        // Without thinking it is asked in another way, which no place within the conversation can tell.
+        let is_off = [*level, asked.level].contains(&Some(ThinkingLevel::Off));
+        let (parts, words): (&'static [RequestPart], String) = if *model != asked.model {
+            (&[RequestPart::Model], format!("the model changed; the last one was {}", asked.model))
         } else if let Some(AccountSwitch { name, instead_of }) = &self.other_account {
-            format!("the account changed from {instead_of} to {name}, whose cache is its own")
-        } else if self.now.level != asked.level {
+            (&[], format!("the account changed from {instead_of} to {name}, whose cache is its own"))
+        } else if *level != asked.level && (!in_place || is_off) {
             let level = |level: Option<ThinkingLevel>| level.map_or("default", ThinkingLevel::name);
-            format!("the thinking level changed from {} to {}", level(asked.level), level(self.now.level))
+            (&[], format!("the thinking level changed from {} to {}", level(asked.level), level(self.now.level)))
         } else if self.trimmed {
-            "the context filled up, and old results were taken out of it".to_owned()
-        } else if self.now.mode != asked.mode {
-            let (was, is) = (asked.mode.name(), self.now.mode.name());
-            format!("the mode changed from {was} to {is}, and with it the system prompt and the tools")
+            let words = "the context filled up, and old results were taken out of it";
+            (&[RequestPart::Messages], words.to_owned())
+        } else if *mode != asked.mode {
+            let (was, is) = (asked.mode.name(), mode.name());
+            let words = format!("the mode changed from {was} to {is}, and with it the system prompt and the tools");
+            (&[RequestPart::System, RequestPart::Tools], words)
         } else if *input < SHORTEST {
-            format!("the last request was shorter than {SHORTEST} tokens, which vendors do not keep")
+            let words = format!("the last request was shorter than {SHORTEST} tokens, which vendors do not keep");
+            (&[], words)
         } else if passed > KEPT {
             let minutes = passed / 60_000;
-            format!("{minutes} minutes had passed since the last request; vendors keep a prompt for about 5")
-        } else if self.now.turn != asked.turn {
-            "nothing in the conversation tells why; between turns, the system prompt or the tools may have changed"
-                .to_owned()
+            (&[], format!("{minutes} minutes had passed since the last request; vendors keep a prompt for about 5"))
+        } else if *turn != asked.turn {
+            let words = "nothing in the conversation tells why; between turns, the system prompt or the tools may have \
+                         changed";
+            (&[], words.to_owned())
         } else {
             return None;
-        })
+        };
+        Some(Found { parts, words })
     }
 
     fn finish(self) -> Vec<Round> {
@@ -243,6 +304,61 @@ mod tests {
         for (reason, begin) in reasons.iter().zip(begins) {
             assert!(reason.starts_with(begin) && reason.is_empty() == begin.is_empty(), "{reason}");
         }
+    }
+
+    #[test]
+    fn a_level_that_is_told_within_the_conversation_is_no_reason() {
+        let turn_at = |at: u64, thinks: Value| {
+            let (at, mut turn) = turn(at, "a/x", "agent");
+            turn["thinks"] = thinks;
+            (at, turn)
+        };
+        let reasons = reasons(vec![
+            turn_at(1, json!({ "inPlace": true })),
+            answer(2, 4_000, 0),
+            turn_at(3, json!({ "level": "high", "inPlace": true })),
+            answer(4, 4_000, 0),
+            turn_at(5, json!({ "level": "off", "inPlace": true })),
+            answer(6, 4_000, 0),
+            turn_at(7, json!({ "level": "low" })),
+            answer(8, 4_000, 10),
+        ]);
+        assert!(reasons[1].starts_with("nothing in the conversation tells why"), "{reasons:?}");
+        assert_eq!(reasons[2], "the thinking level changed from high to off");
+        assert_eq!(reasons[3], "the thinking level changed from off to low", "it is told at the head");
+    }
+
+    #[test]
+    fn the_vendors_word_counts_more_than_what_the_log_tells() {
+        let says = |at: u64, cache_read: u64, changed: &str, tokens: u64| {
+            let (at, mut answer) = answer(at, 4_000, cache_read);
+            answer["opening"] = json!({ "missed": { "changed": changed, "tokens": tokens } });
+            (at, answer)
+        };
+        let reasons = reasons(vec![
+            turn(1, "a/x", "agent"),
+            answer(2, 4_000, 0),
+            // More than half of it was read all the same.
+            says(3, 2_500, "messages", 1_500),
+            turn(4, "a/x", "plan"),
+            says(5, 0, "tools", 3_900),
+            level(6, "high"),
+            turn(7, "a/x", "plan"),
+            says(8, 0, "system", 100),
+            says(9, 4_000, "system", 100),
+            says(10, 9_000, "system", 100),
+            (11, json!({ "type": "contextTrimmed", "turnId": "t", "toolCallIds": [] })),
+            says(12, 3_000, "messages", 0),
+        ]);
+        let word = |what: &str, tokens: u64| {
+            format!("the vendor says that {what} changed, which cost about {tokens} tokens of it")
+        };
+        assert_eq!(reasons[1], word("an earlier message", 1_500));
+        let mode = "the mode changed from agent to plan, and with it the system prompt and the tools";
+        assert_eq!(reasons[2], format!("{}: {mode}", word("the list of tools", 3_900)), "the log tells what did it");
+        assert_eq!(reasons[3], word("the system prompt", 100), "the level is not why");
+        assert_eq!((reasons[4].as_str(), reasons[5].as_str()), ("", ""), "all of the last request was read");
+        assert_eq!(reasons[6], "the context filled up, and old results were taken out of it", "nothing was lost by it");
     }
 
     #[test]

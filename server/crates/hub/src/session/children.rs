@@ -157,6 +157,7 @@ mod tests {
     use std::sync::mpsc;
 
     use protocol::TurnId;
+    use protocol::content::Opening;
     use tokio::sync::oneshot;
 
     use super::*;
@@ -179,6 +180,7 @@ mod tests {
             context: String::new(),
             model: model.into(),
             mode: Mode::Ask,
+            thinks: None,
         };
         let called = Event::ToolCallStarted {
             turn_id: turn_id.clone(),
@@ -197,6 +199,7 @@ mod tests {
             usage,
             cost: Some(0.5),
             timing: None,
+            opening: Opening::default(),
         };
         let stops = Event::MessageCompleted {
             turn_id: turn_id.clone(),
@@ -205,8 +208,9 @@ mod tests {
             usage: Usage::default(),
             cost: Some(0.0),
             timing: None,
+            opening: Opening::default(),
         };
-        let paid = Event::RequestPaid { turn_id: turn_id.clone(), usage, cost: None };
+        let paid = Event::RequestPaid { turn_id: turn_id.clone(), usage, cost: None, opening: Opening::default() };
         let ended = Event::TurnEnded {
             turn_id: turn_id.clone(),
             stop_reason: StopReason::EndTurn,

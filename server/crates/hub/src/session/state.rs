@@ -439,6 +439,8 @@ pub(super) fn short(command: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use protocol::content::Opening;
+
     use super::*;
 
     #[test]
@@ -459,6 +461,7 @@ mod tests {
             context: String::new(),
             model: "a".into(),
             mode: Mode::Agent,
+            thinks: None,
         };
         let ended = Event::TurnEnded { turn_id, stop_reason, error: None, usage, cost: None, new_errors: None };
         [chosen("a"), began, chosen("b"), ended].iter().for_each(|event| state.apply(event));
@@ -475,8 +478,9 @@ mod tests {
             context: String::new(),
             model: "a".into(),
             mode: Mode::Agent,
+            thinks: None,
         };
-        let paid = |cost| Event::RequestPaid { turn_id: turn_id.clone(), usage, cost };
+        let paid = |cost| Event::RequestPaid { turn_id: turn_id.clone(), usage, cost, opening: Opening::default() };
         [began, paid(Some(0.5)), paid(None)].iter().for_each(|event| state.apply(event));
         let end = state.open_turn.as_ref().unwrap().interrupted();
         state.apply(&end);

@@ -111,6 +111,24 @@ macro_rules! flags {
                 more: Some("configuration.md#what-a-server-refuses"),
             },
             Setting {
+                name: concat!($before, "effort_messages"),
+                kind: Flag,
+                default: Unset($usual),
+                who: USER,
+                words: "Change the level of thinking within the conversation, by a beta of Anthropic's for its newest \
+                        models, so that the vendor's cache still has what came before.",
+                more: Some("configuration.md#how-much-a-model-thinks"),
+            },
+            Setting {
+                name: concat!($before, "cache_diagnosis"),
+                kind: Flag,
+                default: Unset($usual),
+                who: USER,
+                words: "Ask why the cache missed, as Anthropic's own server can say. For that it keeps hashes of your \
+                        requests for a while.",
+                more: Some("costs.md#the-cache-request-by-request"),
+            },
+            Setting {
                 name: concat!($before, "key_header"),
                 kind: Choice(&[
                     ("authorization", "`Authorization: Bearer`"),

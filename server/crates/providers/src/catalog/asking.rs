@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use futures_util::StreamExt;
-use ports::model::{Message, ModelError, ModelErrorKind, ModelEvent, Request, UserBlock};
+use ports::model::{Before, Message, ModelError, ModelErrorKind, ModelEvent, Request, UserBlock};
 use protocol::model::ThinkingLevel;
 
 use super::listing::{Unlisted, ask_now};
@@ -53,6 +53,7 @@ impl Catalog {
             messages: vec![Message::User(vec![UserBlock::Text("Say ok.".to_owned())]).into()],
             max_output_tokens: TOKENS,
             thinking: Some(ThinkingLevel::Off),
+            before: Before::default(),
             cache_key: "check".to_owned(),
         };
         let answered = async {

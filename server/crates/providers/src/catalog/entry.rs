@@ -105,6 +105,8 @@ impl Entry {
             idle_timeout: state.settings.idle_timeout,
             unsigned: AtomicUsize::new(0),
             refuses_streams: AtomicBool::new(false),
+            refuses_changes: AtomicBool::new(false),
+            refuses_diagnosis: AtomicBool::new(false),
         })
     }
 }
@@ -275,6 +277,7 @@ fn entry(provider: &Provider, id: &str, listed: Option<&Listed>) -> Entry {
             is_thinking: is_variant,
             // Anthropic's newer models are, and one that nobody knows yet is newer still.
             bound: known.map_or(listed.is_some_and(is_new_claude) && provider.is_home(), |model| model.bound),
+            own_effort: known.and_then(|model| model.own_effort),
             compat,
         },
     }

@@ -142,6 +142,7 @@ fn parse(provider: &str, line: &str) -> Option<Model> {
         thinking,
         levels: (!levels.is_empty()).then_some(levels),
         bound: false,
+        own_effort: None,
         images: marks.contains(&"image"),
         compat: Compat {
             thinking: ask.and_then(AskThinking::from_name),

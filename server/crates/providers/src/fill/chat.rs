@@ -5,7 +5,9 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use futures_util::{StreamExt, stream};
 use ports::complete::{Complete, Fill, FillEvent, FillInfo, FillStream};
-use ports::model::{Message, Model, ModelError, ModelErrorKind, ModelEvent, ModelStream, Request, Stop, UserBlock};
+use ports::model::{
+    Before, Message, Model, ModelError, ModelErrorKind, ModelEvent, ModelStream, Request, Stop, UserBlock,
+};
 use protocol::content::Usage;
 use protocol::model::ThinkingLevel;
 
@@ -116,7 +118,10 @@ impl Chatting {
                     self.finish(FillEvent::Finished { is_cut, usage: response.usage, cached });
                 }
                 ModelEvent::Used(usage) => self.used = usage,
-                ModelEvent::Thinking(_) | ModelEvent::ToolCallStarted { .. } | ModelEvent::ToolCallInput { .. } => {}
+                ModelEvent::Opened(_)
+                | ModelEvent::Thinking(_)
+                | ModelEvent::ToolCallStarted { .. }
+                | ModelEvent::ToolCallInput { .. } => {}
             }
             if !text.is_empty() {
                 return Ok(Some(FillEvent::Text(text)));
@@ -150,6 +155,7 @@ pub(crate) fn ask(system: &str, user: String, longest: u32) -> Request {
         messages: vec![Arc::new(Message::User(vec![UserBlock::Text(user)]))],
         max_output_tokens: longest.into(),
         thinking: Some(ThinkingLevel::Off),
+        before: Before::default(),
         cache_key: "azimuth-inline".into(),
     }
 }

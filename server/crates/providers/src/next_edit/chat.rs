@@ -40,7 +40,8 @@ impl ChatEdit {
             match event? {
                 ModelEvent::Text(piece) => text.push_str(&piece),
                 ModelEvent::Finished(response) => return Ok((text, response)),
-                ModelEvent::Thinking(_)
+                ModelEvent::Opened(_)
+                | ModelEvent::Thinking(_)
                 | ModelEvent::ToolCallStarted { .. }
                 | ModelEvent::ToolCallInput { .. }
                 | ModelEvent::Used(_) => {}

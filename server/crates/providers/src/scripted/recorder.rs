@@ -94,6 +94,10 @@ impl Model for Recorded {
         self.model.thinking_tokens()
     }
 
+    fn changes_level_in_place(&self) -> bool {
+        self.model.changes_level_in_place()
+    }
+
     async fn account(&self, session: &str, failure: Option<&ModelError>, tried: &[String]) -> Option<OtherAccount> {
         self.model.account(session, failure, tried).await
     }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ports::model::{Message, ModelError, ModelErrorKind, ModelEvent, Response, Stop, UserBlock};
-use protocol::content::Usage;
+use protocol::content::{Opening, Usage};
 use protocol::{AssistantBlock, ToolCallId};
 use serde::{Deserialize, Serialize};
 
@@ -55,6 +55,9 @@ impl Line {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub(super) enum Event {
+    Opened {
+        opening: Opening,
+    },
     Text {
         text: String,
     },
@@ -238,6 +241,7 @@ pub(super) fn digest(messages: &[Arc<Message>]) -> String {
 impl From<ModelEvent> for Event {
     fn from(event: ModelEvent) -> Self {
         match event {
+            ModelEvent::Opened(opening) => Self::Opened { opening },
             ModelEvent::Text(text) => Self::Text { text },
             ModelEvent::Thinking(text) => Self::Thinking { text },
             ModelEvent::ToolCallStarted { id, name } => Self::ToolCallStarted { id, name },
@@ -262,6 +266,7 @@ impl From<ModelEvent> for Event {
 impl From<Event> for ModelEvent {
     fn from(event: Event) -> Self {
         match event {
+            Event::Opened { opening } => Self::Opened(opening),
             Event::Text { text } => Self::Text(text),
             Event::Thinking { text } => Self::Thinking(text),
             Event::ToolCallStarted { id, name } => Self::ToolCallStarted { id, name },

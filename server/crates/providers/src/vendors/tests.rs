@@ -77,7 +77,14 @@ fn flags_follow_the_host_and_its_subdomains() {
         ("https://api.moonshot.ai/v1", named("deepseek")),
         ("https://token-plan-sgp.xiaomimimo.com/v1", named("deepseek")),
         ("https://generativelanguage.googleapis.com/v1beta/openai/", named("gemini")),
-        ("https://us-central1-aiplatform.googleapis.com/v1/projects/p", named("gemini")),
+        (
+            "https://us-central1-aiplatform.googleapis.com/v1/projects/p",
+            Compat { effort_messages: Some(true), ..named("gemini") },
+        ),
+        (
+            "https://api.anthropic.com",
+            Compat { effort_messages: Some(true), cache_diagnosis: Some(true), ..Compat::default() },
+        ),
         ("https://API.MISTRAL.AI", named("mistral")),
         ("https://openrouter.ai/api/v1", thinks(AskThinking::Reasoning)),
         ("https://dashscope-intl.aliyuncs.com/compatible-mode/v1", thinks(AskThinking::EnableThinking)),

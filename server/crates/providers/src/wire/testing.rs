@@ -4,7 +4,7 @@ mod rules;
 
 use std::sync::Arc;
 
-use ports::model::{Message, ModelEvent, Request, Response, ToolSpec, UserBlock};
+use ports::model::{Before, Message, ModelEvent, Request, Response, ToolSpec, UserBlock};
 use protocol::content::Usage;
 use protocol::model::ThinkingLevel;
 use protocol::{AssistantBlock, ToolCallId, ToolResult};
@@ -34,6 +34,7 @@ pub(crate) fn target(provider: &str, model: &str, thinking: Thinking) -> Target 
         level: None,
         is_thinking: false,
         bound: false,
+        own_effort: None,
     }
 }
 
@@ -49,6 +50,7 @@ pub(crate) fn request(messages: Vec<Message>) -> Request {
         messages: messages.into_iter().map(Arc::new).collect(),
         max_output_tokens: 8_000,
         thinking: None,
+        before: Before::default(),
         cache_key: "abc123".into(),
     }
 }
@@ -132,7 +134,7 @@ impl Read {
             ModelEvent::Thinking(text) => Some(format!("({text})")),
             ModelEvent::ToolCallStarted { id, name } => Some(format!("{name}#{id}")),
             ModelEvent::ToolCallInput { id, json } => Some(format!("#{id} {json}")),
-            ModelEvent::Used(_) | ModelEvent::Finished(_) => None,
+            ModelEvent::Opened(_) | ModelEvent::Used(_) | ModelEvent::Finished(_) => None,
         });
         story.collect()
     }

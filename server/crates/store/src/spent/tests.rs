@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use ports::store::Store;
-use protocol::content::SideRole;
+use protocol::content::{Opening, SideRole};
 use protocol::session::{Mode, Purpose};
 use protocol::{Event, MessageId};
 
@@ -19,12 +19,27 @@ fn usage(input: u64, output: u64) -> Usage {
 
 fn started(model: &str) -> Event {
     let turn_id = TurnId::from("t");
-    Event::TurnStarted { turn_id, prompt: Vec::new(), context: String::new(), model: model.into(), mode: Mode::Agent }
+    Event::TurnStarted {
+        turn_id,
+        prompt: Vec::new(),
+        context: String::new(),
+        model: model.into(),
+        mode: Mode::Agent,
+        thinks: None,
+    }
 }
 
 fn message(usage: Usage, cost: Option<f64>) -> Event {
     let (turn_id, message_id) = (TurnId::from("t"), MessageId::from("m"));
-    Event::MessageCompleted { turn_id, message_id, content: Vec::new(), usage, cost, timing: None }
+    Event::MessageCompleted {
+        turn_id,
+        message_id,
+        content: Vec::new(),
+        usage,
+        cost,
+        timing: None,
+        opening: Opening::default(),
+    }
 }
 
 fn title(usage: Usage, cost: Option<f64>) -> Event {
@@ -111,7 +126,7 @@ fn requests_are_of_the_model_that_answered_where_another_one_went_on_in_the_turn
 fn a_request_that_became_no_message_counts_at_once_and_for_the_model_that_was_asked() {
     let (_folder, store) = store();
     let id = session(&store, "one");
-    let paid = |usage, cost| Event::RequestPaid { turn_id: "t".into(), usage, cost };
+    let paid = |usage, cost| Event::RequestPaid { turn_id: "t".into(), usage, cost, opening: Opening::default() };
     let switched = Event::TurnModelChanged {
         turn_id: "t".into(),
         model: "b".into(),
@@ -218,6 +233,7 @@ fn a_copy_was_paid_for_with_its_original_and_a_session_from_elsewhere_by_nobody_
                     context: String::new(),
                     model: "a".into(),
                     mode: Mode::Agent,
+                    thinks: None,
                 },
             )],
             false,

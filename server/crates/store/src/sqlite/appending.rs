@@ -4,7 +4,7 @@ use ports::store::{Store, StoreError};
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::{Just, Strategy, any, prop_assert_eq, prop_oneof, proptest};
-use protocol::content::{ToolKind, Usage};
+use protocol::content::{Opening, ToolKind, Usage};
 use protocol::model::ThinkingLevel;
 use protocol::session::Mode;
 use protocol::turn::StopReason;
@@ -202,6 +202,7 @@ fn message(content: Vec<AssistantBlock>) -> Event {
         usage,
         cost: None,
         timing: None,
+        opening: Opening::default(),
     }
 }
 
@@ -265,10 +266,19 @@ fn event() -> impl Strategy<Value = Event> {
             context: text,
             model,
             mode: Mode::Agent,
+            thinks: None,
         }),
         (vec(block(), 0..4), usage(), option::of(number())).prop_map(|(content, usage, cost)| {
             let (turn_id, message_id) = (TurnId::from("t"), MessageId::from("m"));
-            Event::MessageCompleted { turn_id, message_id, content, usage, cost, timing: None }
+            Event::MessageCompleted {
+                turn_id,
+                message_id,
+                content,
+                usage,
+                cost,
+                timing: None,
+                opening: Opening::default(),
+            }
         }),
         (turn(), text(), value()).prop_map(|(turn_id, title, input)| Event::ToolCallStarted {
             turn_id,

@@ -12,19 +12,34 @@ use crate::model::Step;
 /// (`BetaThinkingBlockBinding`).
 const BOUND: [&str; 4] = ["fable-5-2", "opus-5-5", "sonnet-5-5", "haiku-5-5"];
 
+/// The models whose effort may change within a conversation (platform.claude.com/docs/en/build-with-claude/effort-per-message).
+const EFFORT: [&str; 8] =
+    ["fable-5-2", "mythos-5-2", "fable-5-1", "mythos-5-1", "opus-5-5", "opus-5", "sonnet-5-5", "haiku-5-5"];
+
 /// All that was said before a block.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Prefix(u64);
 
-pub(super) fn refusal(body: &Value, sent: &Sent) -> Result<(), String> {
+pub(super) fn refusal(body: &Value, betas: &str, sent: &Sent) -> Result<(), String> {
     fields(body)?;
     let model = text(&body["model"]);
     let (mut before, mut called) = (HashMap::new(), HashSet::new());
-    let mut role = "assistant";
+    let (mut role, mut is_after_system) = ("assistant", false);
     for (at, message) in list(&body["messages"]).enumerate() {
-        only(message, "messages", &["role", "content"])?;
         let place = format!("messages.{at}");
-        if message["role"] == role || list(&message["content"]).next().is_none() {
+        if message["role"] == "system" {
+            effort_message(message, model, betas, &place)?;
+            if at == 0 || !before.is_empty() {
+                return Err(format!("{place}: a system message cannot stand here"));
+            }
+            is_after_system = true;
+            continue;
+        }
+        only(message, "messages", &["role", "content"])?;
+        // What the user says before and behind a change of the effort is two messages.
+        let is_again = message["role"] == role && !(role == "user" && is_after_system);
+        is_after_system = false;
+        if is_again || list(&message["content"]).next().is_none() {
             return Err(format!(
                 "{place}: roles must alternate between \"user\" and \"assistant\", and content must not be empty"
             ));
@@ -46,6 +61,29 @@ pub(super) fn refusal(body: &Value, sent: &Sent) -> Result<(), String> {
     binding(body, model, sent)
 }
 
+/// A message that changes the effort from there on, and says nothing. One that says something is not ours.
+fn effort_message(message: &Value, model: &str, betas: &str, place: &str) -> Result<(), String> {
+    if !EFFORT.iter().any(|name| model.contains(name)) {
+        return Err(format!("{place}: role 'system' is not supported on this model"));
+    }
+    if !betas.split(',').any(|beta| beta == "mid-conversation-output-config-2026-07-01") {
+        return Err(format!("{place}.output_config: Extra inputs are not permitted"));
+    }
+    only(message, place, &["role", "content", "output_config"])?;
+    only(&message["output_config"], place, &["effort"])?;
+    if message["content"] != Value::Array(Vec::new()) {
+        return Err(format!("{place}.content: it is not empty"));
+    }
+    is_effort(&message["output_config"]["effort"], place)
+}
+
+fn is_effort(effort: &Value, place: &str) -> Result<(), String> {
+    if ["low", "medium", "high", "xhigh", "max"].contains(&text(effort)) {
+        return Ok(());
+    }
+    Err(format!("{place}output_config.effort: Input should be 'low', 'medium', 'high', 'xhigh' or 'max', not {effort}"))
+}
+
 /// Returns the signatures of an answer's thoughts, each with what was said before it.
 pub(super) fn prefixes(model: &str, body: &Value, steps: &[Step]) -> Vec<(String, Prefix)> {
     // Thoughts in a row are one block, and what is said between two is not followed further than the first.
@@ -61,11 +99,9 @@ pub(super) fn prefixes(model: &str, body: &Value, steps: &[Step]) -> Vec<(String
     thoughts.iter().filter(|thought| !thought.is_empty()).map(|thought| (sign(model, thought), prefix)).collect()
 }
 
-/// The blocks of a conversation, each with its role.
+/// The blocks of a conversation, each with its role, and the changes of the effort.
 fn flat(body: &Value) -> Vec<String> {
-    let blocks =
-        list(&body["messages"]).flat_map(|message| list(&message["content"]).map(move |block| (message, block)));
-    blocks.map(|(message, block)| format!("{} {}", message["role"], asked::without_marks(block))).collect()
+    list(&body["messages"]).flat_map(asked::blocks).collect()
 }
 
 fn prefix(blocks: &[String]) -> Prefix {
@@ -79,16 +115,18 @@ fn only(value: &Value, place: &str, known: &[&str]) -> Result<(), String> {
 }
 
 fn fields(body: &Value) -> Result<(), String> {
-    let top = ["model", "max_tokens", "stream", "thinking", "output_config", "system", "tools", "messages"];
+    let top =
+        ["model", "max_tokens", "stream", "thinking", "output_config", "system", "tools", "messages", "diagnostics"];
     only(body, "body", &top)?;
-    only(&body["output_config"], "output_config", &["effort"])?;
-    if let Some(effort) = body["output_config"].get("effort")
-        && !["low", "medium", "high", "xhigh", "max"].contains(&text(effort))
+    only(&body["diagnostics"], "diagnostics", &["previous_message_id"])?;
+    if let Some(before) = body["diagnostics"].get("previous_message_id")
+        && !before.is_null()
+        && !text(before).starts_with("msg_")
     {
-        return Err(format!(
-            "output_config.effort: Input should be 'low', 'medium', 'high', 'xhigh' or 'max', not {effort}"
-        ));
+        return Err("diagnostics.previous_message_id: String should match pattern '^msg_'".into());
     }
+    only(&body["output_config"], "output_config", &["effort"])?;
+    body["output_config"].get("effort").map_or(Ok(()), |effort| is_effort(effort, ""))?;
     match text(&body["thinking"]["type"]) {
         "enabled" => {
             only(&body["thinking"], "thinking", &["type", "budget_tokens"])?;
@@ -222,7 +260,7 @@ fn binding(body: &Value, model: &str, sent: &Sent) -> Result<(), String> {
         let place = format!("messages.{number}");
         let first = at;
         let blocks: Vec<&Value> = list(&message["content"]).collect();
-        at += blocks.len();
+        at += asked::blocks(message).len();
         // An answer may stand behind what the model said before it broke off.
         let is_behind = |signature: &str, end: usize| {
             let known = sent.prefixes.get(signature);

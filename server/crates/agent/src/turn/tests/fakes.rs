@@ -875,7 +875,7 @@ pub(super) fn note(text: &str) -> Interjection {
 pub(super) fn started(turn_id: &str, prompt: &str) -> Event {
     let prompt = if prompt.is_empty() { vec![] } else { vec![PromptBlock::Text { text: prompt.to_owned() }] };
     let (turn_id, model, mode) = (TurnId::from(turn_id), "m".to_owned(), Mode::Agent);
-    Event::TurnStarted { turn_id, prompt, context: String::new(), model, mode }
+    Event::TurnStarted { turn_id, prompt, context: String::new(), model, mode, thinks: None }
 }
 
 /// The last turn that began.

@@ -1,7 +1,7 @@
 //! Going on with a turn that was interrupted within its calls.
 
 use ports::tool::{Access, INTERRUPTED};
-use protocol::content::Usage;
+use protocol::content::{Opening, Usage};
 use protocol::turn::StopReason;
 use protocol::{AssistantBlock, Event, ToolCallId};
 use serde_json::json;
@@ -31,6 +31,7 @@ fn cut_off(calls: Vec<AssistantBlock>, begun: &[&str]) -> Stage {
         usage: Usage::default(),
         cost: None,
         timing: None,
+        opening: Opening::default(),
     });
     stage.events.extend(begun);
     stage.events.push(Event::TurnEnded {

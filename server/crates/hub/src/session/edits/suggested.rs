@@ -125,6 +125,7 @@ impl Session {
             context: String::new(),
             model,
             mode: self.state.mode,
+            thinks: None,
         });
         self.record(Event::ToolCallStarted {
             turn_id: turn.clone(),

@@ -11,7 +11,7 @@ use agent::turn::{Limits, RetryPolicy, TurnContext};
 use futures_util::FutureExt;
 use ports::edit::EditForm;
 use protocol::event::Severity;
-use protocol::model::{ModelInfo, ThinkingLevel};
+use protocol::model::{ModelInfo, ThinkingLevel, Thinks};
 use protocol::session::{Budget, Mode, Purpose};
 use protocol::turn::{StopReason, TurnQueueParams, TurnStartParams, TurnStartResult};
 use protocol::{ErrorCode, Event, PromptBlock, SessionId, TurnId, methods};
@@ -245,6 +245,10 @@ impl Session {
             }
         }
         let info = turn.model.as_ref().ok().map(|model| model.info().clone());
+        let thinks = turn.model.as_ref().ok().map(|model| Thinks {
+            level: self.own_level(model.info()).or(model.info().level),
+            in_place: model.changes_level_in_place(),
+        });
         let model = info.as_ref().map_or_else(String::new, |info| info.id.clone());
         let known = self.state.chosen();
         let is_other = |info: &ModelInfo| known.as_ref().is_none_or(|known| known.selector() != info.selector());
@@ -253,7 +257,7 @@ impl Session {
         }
         let context = std::mem::take(&mut turn.context);
         self.prompts.edits_told = turn.edits_until.unwrap_or(self.prompts.edits_told);
-        self.record(Event::TurnStarted { turn_id: id.clone(), prompt, context, model, mode });
+        self.record(Event::TurnStarted { turn_id: id.clone(), prompt, context, model, mode, thinks });
         self.record_all(turn.switched.take().into_iter().collect::<Vec<_>>());
         self.warn(std::mem::take(&mut turn.warnings));
     }
@@ -275,7 +279,7 @@ impl Session {
                     session_id: self.id().clone(),
                     turn_id: id.clone(),
                     folders: self.reading.roots.iter().map(|root| root.path.clone()).collect(),
-                    thinking: self.thinks_little(model.info()).then_some(ThinkingLevel::Off),
+                    thinking: self.own_level(model.info()),
                     stop_early: self.config.stop_early,
                     file_blocks: turn.file_mark,
                     canonical_edits: self.config.canonical_edits,
@@ -309,11 +313,12 @@ impl Session {
         self.gate.turn_ended(&self.config, self.state.mode);
     }
 
-    /// True if the model is to think as little as it can: somebody waits for a change of a selection, and no setting
-    /// says a level for that.
-    fn thinks_little(&self, model: &ModelInfo) -> bool {
+    /// The level of a turn, if it is not the one that its model was chosen with: the model is to think as little as it
+    /// can if somebody waits for a change of a selection, and no setting says a level for that.
+    fn own_level(&self, model: &ModelInfo) -> Option<ThinkingLevel> {
         let is_default = self.state.chosen().is_none_or(|chosen| chosen.is_default);
-        self.state.purpose == Purpose::Instruct && (is_default || model.level.is_none())
+        let thinks_little = self.state.purpose == Purpose::Instruct && (is_default || model.level.is_none());
+        thinks_little.then_some(ThinkingLevel::Off)
     }
 
     /// How a turn's requests that fail are tried again.

@@ -65,7 +65,14 @@ impl World {
     fn turn_changed(&mut self, before: &str, after: &str) {
         let (turn_id, prompt, context, model, mode) =
             (TurnId::from("t"), Vec::new(), String::new(), String::new(), Mode::Agent);
-        self.checkpoints.apply(&Event::TurnStarted { turn_id: turn_id.clone(), prompt, context, model, mode });
+        self.checkpoints.apply(&Event::TurnStarted {
+            turn_id: turn_id.clone(),
+            prompt,
+            context,
+            model,
+            mode,
+            thinks: None,
+        });
         self.checkpoints.apply(&Event::EditApplied {
             proposal_id: "p".into(),
             hunk_ids: vec!["h".into()],

@@ -8,6 +8,7 @@ use protocol::{AssistantBlock, ToolResult};
 use serde::Serialize;
 use serde_json::Value;
 
+use super::effort::{Effort, Efforts, IN_CONVERSATION};
 use crate::data::Thinking;
 use crate::level::room;
 use crate::wire::prefix::Prefix;
@@ -22,6 +23,10 @@ const VERTEX: &str = "vertex-2023-10-16";
 const LEAST_THINKING: u64 = 1_024;
 /// The beta in which the vendor may be told to drop thoughts that do not fit.
 pub(in crate::wire) const BINDING: &str = "thinking-binding-controls-2026-08-01";
+/// The field that has the name of an answer.
+pub(super) const ANSWER: &str = "id";
+/// The role of a message that is neither the user's nor the model's.
+const SYSTEM: &str = "system";
 /// The text of a failure that says nothing. The vendor refuses an error without any.
 const FAILED: &str = "The call failed.";
 
@@ -31,16 +36,22 @@ pub(crate) fn path(model: &str) -> String {
 }
 
 /// The headers of a request, without the key.
-pub(crate) fn headers(target: &Target) -> Vec<(&'static str, &'static str)> {
-    let mut headers = vec![VERSION];
-    headers.extend(headers_of_vertex(target));
+pub(crate) fn headers(target: &Target, request: &Request) -> Vec<(&'static str, Cow<'static, str>)> {
+    let mut headers = vec![(VERSION.0, Cow::Borrowed(VERSION.1))];
+    headers.extend(headers_of_vertex(target, request));
     headers
 }
 
-/// The headers of a request to Vertex AI, without the key.
-pub(crate) fn headers_of_vertex(target: &Target) -> Vec<(&'static str, &'static str)> {
-    let beta = drops_blocks(target).then_some(("anthropic-beta", BINDING));
-    beta.into_iter().collect()
+/// The headers of a request to Vertex AI, without the key. Several betas stand in one header.
+pub(crate) fn headers_of_vertex(target: &Target, request: &Request) -> Vec<(&'static str, Cow<'static, str>)> {
+    let binding = drops_blocks(target).then_some(BINDING);
+    let betas: Vec<_> = binding.into_iter().chain(changes_effort(target, request).then_some(IN_CONVERSATION)).collect();
+    if betas.is_empty() { Vec::new() } else { vec![("anthropic-beta", betas.join(",").into())] }
+}
+
+/// True if the effort changes within the conversation of a request.
+pub(crate) fn changes_effort(target: &Target, request: &Request) -> bool {
+    !Efforts::of(target, request).changes.is_empty()
 }
 
 /// The body of a request.
@@ -59,13 +70,19 @@ pub(crate) fn body_of_vertex(target: &Target, request: &Request) -> Result<Vec<u
     written(target, request, None, Some(VERTEX))
 }
 
+/// True if the vendor is asked why its cache misses.
+pub(crate) fn asks_why(target: &Target, request: &Request) -> bool {
+    target.compat.cache_diagnosis == Some(true) && request.before.in_conversation
+}
+
 fn written(
     target: &Target,
     request: &Request,
     model: Option<&str>,
     anthropic_version: Option<&'static str>,
 ) -> Result<Vec<u8>, serde_json::Error> {
-    let (mut messages, _) = conversation(target, request);
+    let efforts = Efforts::of(target, request);
+    let (mut messages, _) = conversation(target, request, &efforts);
     let thinking = thinking(target, request, is_round_without_thinking(&messages));
     messages.iter_mut().rev().filter(|turn| turn.role == "user").take(2).for_each(Turn::mark);
     let mut tools: Vec<Tool<'_>> = request.tools.iter().map(Tool::from).collect();
@@ -79,11 +96,17 @@ fn written(
         max_tokens: request.max_output_tokens,
         stream: true,
         thinking,
-        output_config: effort(target, request),
+        output_config: efforts.first,
         system: if request.system.trim().is_empty() { Vec::new() } else { vec![system] },
         tools,
         messages,
+        diagnostics: asks_why(target, request).then(|| Diagnostics { previous_message_id: answer(target, request) }),
     })
+}
+
+/// The name of the last answer, if it was this model's.
+fn answer<'a>(target: &Target, request: &'a Request) -> Option<&'a str> {
+    target.own(&request.before.answer)?.get(ANSWER)?.as_str()
 }
 
 #[derive(Serialize)]
@@ -103,6 +126,15 @@ struct Body<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<Tool<'a>>,
     messages: Vec<Turn<'a>>,
+    /// It changes with each request, so nothing stands after it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    diagnostics: Option<Diagnostics<'a>>,
+}
+
+/// The request that this one is compared with; null for the first, of which the vendor takes note all the same.
+#[derive(Serialize)]
+struct Diagnostics<'a> {
+    previous_message_id: Option<&'a str>,
 }
 
 #[derive(Serialize)]
@@ -117,11 +149,6 @@ pub(in crate::wire) enum ThinkingSetting {
         #[serde(skip_serializing_if = "Option::is_none")]
         block_binding: Option<Binding>,
     },
-}
-
-#[derive(Serialize)]
-pub(in crate::wire) struct Effort {
-    effort: &'static str,
 }
 
 #[derive(Serialize)]
@@ -152,6 +179,9 @@ impl Cache {
 struct Turn<'a> {
     role: &'static str,
     content: Vec<Block<'a>>,
+    /// The effort from here on, in a message of the system's that says nothing else.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output_config: Option<Effort>,
 }
 
 #[derive(Serialize)]
@@ -203,6 +233,10 @@ impl<'a> From<&'a ToolSpec> for Tool<'a> {
 }
 
 impl Turn<'_> {
+    fn of_effort(effort: Effort) -> Self {
+        Self { role: SYSTEM, content: Vec::new(), output_config: Some(effort) }
+    }
+
     fn mark(&mut self) {
         match self.content.last_mut() {
             Some(
@@ -217,7 +251,11 @@ impl Turn<'_> {
 
 /// The mark of all that a request says.
 pub(super) fn so_far(target: &Target, request: &Request) -> Prefix {
-    if target.bound { conversation(target, request).1 } else { Prefix::of_nothing(target) }
+    if target.bound {
+        conversation(target, request, &Efforts::of(target, request)).1
+    } else {
+        Prefix::of_nothing(target)
+    }
 }
 
 /// Takes a block of the model's own into a mark.
@@ -227,14 +265,22 @@ pub(super) fn add_answered(prefix: &mut Prefix, target: &Target, block: &Assista
     }
 }
 
-/// The conversation with roles that alternate: what the user's side says in a row is one message.
-fn conversation<'a>(target: &Target, request: &'a Request) -> (Vec<Turn<'a>>, Prefix) {
-    let mut turns: Vec<Turn<'a>> = Vec::with_capacity(request.messages.len());
+/// The conversation with roles that alternate: what the user's side says in a row is one message, but for changes of the
+/// effort in between.
+fn conversation<'a>(target: &Target, request: &'a Request, efforts: &Efforts) -> (Vec<Turn<'a>>, Prefix) {
+    let mut turns: Vec<Turn<'a>> = Vec::with_capacity(request.messages.len() + efforts.changes.len());
+    let mut changes = efforts.changes.iter().peekable();
     let mut prefix = Prefix::of_nothing(target);
     // Where thinking is off, nothing can say that thoughts which no longer fit are to be dropped.
     let is_left_out =
         |block: &AssistantBlock| matches!(block, AssistantBlock::Thinking { .. }) && is_off(target, request);
-    for message in &request.messages {
+    for (index, message) in request.messages.iter().enumerate() {
+        // Nothing stands between calls and their results.
+        let answers_calls = matches!(**message, Message::ToolResults(_));
+        while let Some((_, effort)) = changes.next_if(|(at, _)| *at <= index && !answers_calls) {
+            prefix.add(SYSTEM, effort);
+            turns.push(Turn::of_effort(*effort));
+        }
         let (role, content) = match &**message {
             Message::User(blocks) => ("user", blocks.iter().filter_map(user).collect::<Vec<_>>()),
             Message::ToolResults(results) => ("user", results.iter().map(result).collect()),
@@ -256,8 +302,12 @@ fn conversation<'a>(target: &Target, request: &'a Request) -> (Vec<Turn<'a>>, Pr
         match turns.last_mut() {
             _ if content.is_empty() => {}
             Some(last) if last.role == role => last.content.extend(content),
-            _ => turns.push(Turn { role, content }),
+            _ => turns.push(Turn { role, content, output_config: None }),
         }
+    }
+    for (_, effort) in changes {
+        prefix.add(SYSTEM, effort);
+        turns.push(Turn::of_effort(*effort));
     }
     (turns, prefix)
 }
@@ -350,15 +400,6 @@ pub(in crate::wire) fn drops_blocks(target: &Target) -> bool {
 /// True if a model that thinks by itself is told not to.
 pub(in crate::wire) fn is_off(target: &Target, request: &Request) -> bool {
     target.thinking == Thinking::Always && target.level(request) == Some(ThinkingLevel::Off)
-}
-
-/// The effort of a model that thinks as much as it finds right, if it was told a level. The vendor's own is `high`.
-pub(in crate::wire) fn effort(target: &Target, request: &Request) -> Option<Effort> {
-    let level = match target.thinking {
-        Thinking::Always | Thinking::Adaptive => target.level(request)?,
-        Thinking::Budget | Thinking::None | Thinking::Effort | Thinking::Level => return None,
-    };
-    (level != ThinkingLevel::Off).then(|| Effort { effort: level.name() })
 }
 
 /// True if calls are being answered that were made without thinking. A message with results goes on with a round,

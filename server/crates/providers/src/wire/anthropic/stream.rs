@@ -3,12 +3,12 @@
 use std::borrow::Cow;
 
 use ports::model::{ModelEvent, Request, Response, Stop};
-use protocol::content::Usage;
+use protocol::content::{CacheMiss, Opening, RequestPart, Usage};
 use protocol::{AssistantBlock, ToolCallId};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::request::{add_answered, so_far};
+use super::request::{ANSWER, add_answered, asks_why, so_far};
 use crate::failure::{Fault, words};
 use crate::wire::lenient::{object, object_or_default, optional_count, or_default, text};
 use crate::wire::prefix::{AFTER, Prefix};
@@ -21,6 +21,8 @@ pub(crate) struct Decoder {
     blocks: Vec<(usize, Block)>,
     /// The mark of what was said before the answer.
     prefix: Prefix,
+    /// True if the vendor is asked why its cache misses.
+    asks_why: bool,
     usage: Usage,
     stop: Option<Stop>,
     why: Option<String>,
@@ -60,10 +62,14 @@ struct Event<'a> {
     #[serde(borrow, default)]
     content_block: Option<Start<'a>>,
     #[serde(default)]
-    message: Option<Opening>,
+    message: Option<Head>,
     #[serde(default, deserialize_with = "object")]
     usage: Option<Counts>,
     // An answer that comes at once says these itself.
+    #[serde(default, deserialize_with = "or_default")]
+    id: String,
+    #[serde(default, deserialize_with = "object")]
+    diagnostics: Option<Diagnostics>,
     #[serde(borrow, default, deserialize_with = "or_default")]
     content: Vec<Start<'a>>,
     #[serde(borrow, default, deserialize_with = "text")]
@@ -120,9 +126,28 @@ struct Start<'a> {
 }
 
 #[derive(Deserialize)]
-struct Opening {
+struct Head {
+    #[serde(default, deserialize_with = "or_default")]
+    id: String,
     #[serde(default, deserialize_with = "object_or_default")]
     usage: Counts,
+    #[serde(default, deserialize_with = "object")]
+    diagnostics: Option<Diagnostics>,
+}
+
+/// Why the cache missed (`Diagnostics` of npm `@anthropic-ai/sdk` 1.12).
+#[derive(Deserialize)]
+struct Diagnostics {
+    #[serde(default, deserialize_with = "object")]
+    cache_miss_reason: Option<Reason>,
+}
+
+#[derive(Deserialize)]
+struct Reason {
+    #[serde(rename = "type", default, deserialize_with = "or_default")]
+    kind: String,
+    #[serde(default, deserialize_with = "optional_count")]
+    cache_missed_input_tokens: Option<u64>,
 }
 
 /// Counts are cumulative; what a later event does not say stays.
@@ -141,7 +166,17 @@ struct Counts {
 impl Decoder {
     pub(crate) fn new(target: &Target, request: &Request) -> Self {
         let (blocks, usage, prefix) = (Vec::new(), Usage::default(), so_far(target, request));
-        Self { target: target.clone(), blocks, prefix, usage, stop: None, why: None, finished: false }
+        let (target, asks_why) = (target.clone(), asks_why(target, request));
+        Self { target, blocks, prefix, asks_why, usage, stop: None, why: None, finished: false }
+    }
+
+    /// Takes in the name of the answer, and why the cache missed.
+    fn open(&self, id: String, diagnostics: Option<Diagnostics>, pieces: &mut Pieces) {
+        if self.asks_why && !id.is_empty() {
+            let fields = std::iter::once((ANSWER.to_owned(), Value::String(id))).collect();
+            let missed = diagnostics.and_then(|diagnostics| diagnostics.cache_miss_reason).and_then(missed);
+            pieces.push(ModelEvent::Opened(Opening { vendor: Some(self.target.tag(fields)), missed }));
+        }
     }
 
     fn begin(&mut self, index: usize, start: Start<'_>, pieces: &mut Pieces) {
@@ -294,8 +329,9 @@ impl Decode for Decoder {
                 return Err(Fault::garbage(data, "another answer began within the first"));
             }
             Some("message_start") => {
-                if let Some(opening) = &event.message {
-                    self.count(&opening.usage, pieces);
+                if let Some(Head { id, usage, diagnostics }) = event.message {
+                    self.open(id, diagnostics, pieces);
+                    self.count(&usage, pieces);
                 }
             }
             Some("message_delta") => {
@@ -308,6 +344,7 @@ impl Decode for Decoder {
                 }
             }
             Some("message") => {
+                self.open(event.id, event.diagnostics, pieces);
                 if let Some(reason) = event.stop_reason {
                     self.stopped(&reason, event.stop_details);
                 }
@@ -340,6 +377,18 @@ impl Decode for Decoder {
         self.finish(pieces);
         Ok(())
     }
+}
+
+/// Why the cache missed; none if the vendor could not find out, which it says in several ways.
+fn missed(reason: Reason) -> Option<CacheMiss> {
+    let changed = match reason.kind.as_str() {
+        "model_changed" => RequestPart::Model,
+        "system_changed" => RequestPart::System,
+        "tools_changed" => RequestPart::Tools,
+        "messages_changed" => RequestPart::Messages,
+        _ => return None,
+    };
+    Some(CacheMiss { changed, tokens: reason.cache_missed_input_tokens.unwrap_or_default() })
 }
 
 /// Why it ended. `pause_turn` comes with the vendor's own tools, which a gateway may add.

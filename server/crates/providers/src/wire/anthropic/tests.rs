@@ -1,7 +1,7 @@
 use ThinkingLevel::{High, Low, Max, Minimal, Off, Xhigh};
-use ports::model::{Message, ModelEvent, Response, Stop};
+use ports::model::{Before, Message, ModelEvent, Request, Response, Stop};
 use proptest::prelude::*;
-use protocol::content::Usage;
+use protocol::content::{CacheMiss, RequestPart, Usage};
 use protocol::model::ThinkingLevel;
 use protocol::{AssistantBlock, ToolResult};
 use serde_json::{Value, json};
@@ -126,7 +126,7 @@ fn thinking_is_asked_for_as_each_model_takes_it() {
     );
 
     let always = Target { bound: true, ..target("anthropic", "claude-opus-5-5", Thinking::Always) };
-    assert!(Wire::Anthropic.headers(&always).iter().any(|(name, _)| *name == "anthropic-beta"));
+    assert!(Wire::Anthropic.headers(&always, &request(Vec::new())).iter().any(|(name, _)| *name == "anthropic-beta"));
     let (setting, effort) = sent(&always, None);
     assert_eq!(setting["block_binding"], json!({"prefix_mismatch_behavior": "drop_block"}));
     assert_eq!(effort, Value::Null);
@@ -449,7 +449,8 @@ fn bound_thinking_goes_back_only_behind_what_it_came_behind() {
         assert_eq!(sent(before), (true, true, true));
         let trimmed = [vec![says("go")], round("a", "[removed]").to_vec()].concat();
         assert_eq!(sent(trimmed), (false, false, true), "what came before it has changed");
-        let is_told = Wire::Anthropic.headers(&target).iter().any(|(name, _)| *name == "anthropic-beta");
+        let is_told =
+            Wire::Anthropic.headers(&target, &request(Vec::new())).iter().any(|(name, _)| *name == "anthropic-beta");
         assert_eq!(is_told, target.compat.betas.is_none(), "a gateway knows no betas");
     }
 }
@@ -468,4 +469,65 @@ fn a_message_that_ends_in_thinking_and_a_failure_without_words_are_mended() {
     assert_eq!(said.len(), 1);
     assert!(said[0]["name"].as_str().unwrap().starts_with("read_file_"), "{}", said[0]);
     assert_eq!(sent["messages"][2]["content"][0]["content"], json!("The call failed."));
+}
+
+#[test]
+fn the_vendor_is_asked_why_its_cache_missed_and_its_word_comes_first() {
+    let told = Target { compat: Compat { cache_diagnosis: Some(true), ..Compat::default() }, ..sonnet() };
+    let asked = |in_conversation: bool, answer: Option<Value>| {
+        let before = Before { in_conversation, answer, ..Before::default() };
+        Request { before, ..request(vec![says("go")]) }
+    };
+    let sent = |target: &Target, asked: &Request| body(Wire::Anthropic, target, asked).get("diagnostics").cloned();
+    assert_eq!(sent(&told, &asked(true, None)), Some(json!({ "previous_message_id": null })));
+    assert_eq!(sent(&sonnet(), &asked(true, None)), None, "only where its host says it");
+    assert_eq!(sent(&told, &asked(false, None)), None, "nothing follows a request that stands alone");
+
+    let opened = |target: &Target, asked: &Request, diagnostics: Value| {
+        let mut opening = opening();
+        opening["message"]["diagnostics"] = diagnostics;
+        let mut pieces = Pieces::default();
+        Wire::Anthropic.decoder(target, asked).event(opening.to_string().as_bytes(), &mut pieces).unwrap();
+        match pieces.take() {
+            Some(ModelEvent::Opened(opening)) => Some(opening),
+            _ => None,
+        }
+    };
+    assert_eq!(opened(&sonnet(), &asked(true, None), Value::Null), None);
+    assert_eq!(opened(&told, &asked(false, None), Value::Null), None);
+    let named = opened(&told, &asked(true, None), Value::Null).unwrap();
+    assert_eq!((&named.vendor.as_ref().unwrap()["id"], named.missed), (&json!("msg_1"), None));
+    let next = asked(true, named.vendor);
+    assert_eq!(sent(&told, &next), Some(json!({ "previous_message_id": "msg_1" })));
+    let text = String::from_utf8(Wire::Anthropic.body(&told, &next).unwrap()).unwrap();
+    assert!(text.ends_with(r#""diagnostics":{"previous_message_id":"msg_1"}}"#), "it stands behind what is cached");
+    for other in [
+        Target { model: "claude-opus-4-5".into(), ..told.clone() },
+        Target { host: "gateway.example".to_owned().into(), ..told.clone() },
+        Target { account: Some("two".into()), ..told.clone() },
+    ] {
+        assert_eq!(sent(&other, &next), Some(json!({ "previous_message_id": null })), "nobody else knows it");
+    }
+
+    let missed = |reason: Value| opened(&told, &next, json!({ "cache_miss_reason": reason })).unwrap().missed;
+    for (kind, changed) in [
+        ("model_changed", RequestPart::Model),
+        ("system_changed", RequestPart::System),
+        ("tools_changed", RequestPart::Tools),
+        ("messages_changed", RequestPart::Messages),
+    ] {
+        let reason = json!({ "type": kind, "cache_missed_input_tokens": 12 });
+        assert_eq!(missed(reason), Some(CacheMiss { changed, tokens: 12 }));
+    }
+    for nothing in
+        [Value::Null, json!({ "type": "unavailable" }), json!({ "type": "previous_message_not_found" }), json!(7)]
+    {
+        assert_eq!(missed(nothing.clone()), None, "{nothing}");
+    }
+    let whole = json!({ "type": "message", "id": "msg_2", "content": [{ "type": "text", "text": "Hi" }],
+        "diagnostics": { "cache_miss_reason": { "type": "tools_changed", "cache_missed_input_tokens": 3 } } });
+    let mut pieces = Pieces::default();
+    Wire::Anthropic.decoder(&told, &next).event(whole.to_string().as_bytes(), &mut pieces).unwrap();
+    let Some(ModelEvent::Opened(opening)) = pieces.take() else { panic!("an answer that comes at once says it too") };
+    assert_eq!(opening.missed, Some(CacheMiss { changed: RequestPart::Tools, tokens: 3 }));
 }

@@ -1,0 +1,24 @@
+//! The levels that the log says models were told to think at, each with its place in the conversation.
+
+use ports::model::LevelAt;
+use protocol::model::ThinkingLevel;
+
+/// The levels of a conversation.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Levels(Vec<(String, LevelAt)>);
+
+impl Levels {
+    /// Has a model think at a level from the message on that comes after so many. A level that it has already is no
+    /// change.
+    pub(super) fn set(&mut self, model: &str, level: Option<ThinkingLevel>, at: usize) {
+        let last = self.0.iter().rev().find(|(other, _)| other == model);
+        if last.is_none_or(|(_, last)| last.level != level) {
+            self.0.push((model.to_owned(), LevelAt { at, level }));
+        }
+    }
+
+    /// Those of a model.
+    pub(super) fn of(&self, model: &str) -> Vec<LevelAt> {
+        self.0.iter().filter(|(other, _)| other == model).map(|(_, level)| *level).collect()
+    }
+}
