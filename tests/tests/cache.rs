@@ -1,5 +1,5 @@
-//! What keeps a vendor's cache, and who says why it missed: Anthropic's newest models take another level of thinking within
-//! the conversation, and its own server says what changed since the request before.
+//! The vendor's cache: Anthropic's newest models take another level of thinking without losing it, and its own server
+//! says why it missed: what changed since the request before.
 
 use harness::model::Asked;
 use harness::{Answer, Client, ModelServer, Profile, Setup, Wire};
@@ -47,8 +47,8 @@ async fn rounds(client: &Client, session: &SessionId) -> Vec<Round> {
     rounds
 }
 
-/// The effort at the head of a request, and the messages by the first letter of their role, where a change of the effort
-/// stands as its name.
+/// The effort at the head of a request, and the messages by the first letter of their role. A change of the effort
+/// stands there as its name.
 fn efforts(asked: &Asked) -> (String, String, String) {
     let body = asked.body();
     let said = |message: &Value| match message["output_config"]["effort"].as_str() {

@@ -472,6 +472,7 @@ fn the_last_answer_is_known_by_its_vendors_name_for_it() {
         usage,
         cost: None,
         opening,
+        timing: None,
     };
     let paid = |opening: Opening| Event::RequestPaid { turn_id: TurnId::from("t"), usage, cost: None, opening };
     let mut history = History::default();

@@ -1,4 +1,4 @@
-//! What a server of Messages may refuse, and can be done without.
+//! The fields that a server of Messages may refuse, and that can be done without.
 
 use std::sync::Arc;
 

@@ -12,7 +12,8 @@ use crate::model::Step;
 /// (`BetaThinkingBlockBinding`).
 const BOUND: [&str; 4] = ["fable-5-2", "opus-5-5", "sonnet-5-5", "haiku-5-5"];
 
-/// The models whose effort may change within a conversation (platform.claude.com/docs/en/build-with-claude/effort-per-message).
+/// The models whose effort may change within a conversation
+/// (platform.claude.com/docs/en/build-with-claude/effort-per-message).
 const EFFORT: [&str; 8] =
     ["fable-5-2", "mythos-5-2", "fable-5-1", "mythos-5-1", "opus-5-5", "opus-5", "sonnet-5-5", "haiku-5-5"];
 
@@ -36,7 +37,7 @@ pub(super) fn refusal(body: &Value, betas: &str, sent: &Sent) -> Result<(), Stri
             continue;
         }
         only(message, "messages", &["role", "content"])?;
-        // What the user says before and behind a change of the effort is two messages.
+        // Words of the user before and behind a change of the effort are two messages.
         let is_again = message["role"] == role && !(role == "user" && is_after_system);
         is_after_system = false;
         if is_again || list(&message["content"]).next().is_none() {

@@ -2,7 +2,7 @@
 //! so it stands within the messages, where the conversation was when it came
 //! (platform.claude.com/docs/en/build-with-claude/effort-per-message).
 //!
-//! What was sent stays as it is: the head has the effort that the model was first asked with, and each change stands
+//! Messages that were sent stay as they are: the head has the effort that the model was first asked with, and each change stands
 //! before the first message that it counts for, in all later requests. So it counts from the next words of the user on;
 //! a message of results alone does not begin it.
 
@@ -54,7 +54,7 @@ impl Efforts {
         }
         let levels = request.before.levels.iter().filter_map(|change| {
             let level = change.level.and_then(|level| nearest(&target.levels, level));
-            // What is asked without thinking is another conversation to the vendor.
+            // A request without thinking is another conversation to the vendor.
             (level != Some(ThinkingLevel::Off)).then_some((change.at, level.and_then(written)))
         });
         let (mut first, mut changes, mut last) = (now, Vec::new(), None);

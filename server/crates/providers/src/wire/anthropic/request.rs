@@ -265,8 +265,8 @@ pub(super) fn add_answered(prefix: &mut Prefix, target: &Target, block: &Assista
     }
 }
 
-/// The conversation with roles that alternate: what the user's side says in a row is one message, but for changes of the
-/// effort in between.
+/// The conversation with roles that alternate: what the user's side says in a row is one message, but for changes of
+/// the effort in between.
 fn conversation<'a>(target: &Target, request: &'a Request, efforts: &Efforts) -> (Vec<Turn<'a>>, Prefix) {
     let mut turns: Vec<Turn<'a>> = Vec::with_capacity(request.messages.len() + efforts.changes.len());
     let mut changes = efforts.changes.iter().peekable();
