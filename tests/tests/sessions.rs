@@ -539,6 +539,30 @@ async fn a_conversation_whose_model_is_gone_goes_on_with_another_and_says_so() {
 }
 
 #[tokio::test]
+async fn a_conversation_whose_provider_is_gone_is_sent_to_no_other_one() {
+    let (model, other) = (ModelServer::start([]).await, ModelServer::start([]).await);
+    let (setup, project) = (Setup::empty(), Project::new([]));
+    let of_other = unchosen(&other).replace("shell_rc = false\n", "").replace("[providers.test]", "[providers.own]");
+    setup.configure(&(unchosen(&model) + &of_other));
+    let client = Client::start(&setup, &project, Profile::panel()).await;
+    let session = client.new_session().await;
+    client.call::<methods::ModelSelect>(json!({ "sessionId": session, "model": "own/model-1" })).await;
+    client.waive("azimuth/event");
+    assert_eq!(client.finish().await, 0);
+
+    setup.configure(&unchosen(&model));
+    let client = Client::start(&setup, &project, Profile::panel()).await;
+    client.call::<methods::SessionOpen>(json!({ "sessionId": session })).await;
+    let prompt = json!([{ "type": "text", "text": "Go on." }]);
+    let turn = json!({ "sessionId": session, "prompt": prompt });
+    let refused = client.request("azimuth/turn/start", turn).await.unwrap_err();
+    assert!(refused.message.contains("there is no model `own/model-1`"), "{}", refused.message);
+    assert!(model.asked().is_empty(), "the user has not chosen this provider for the conversation");
+    client.waive("azimuth/event");
+    assert_eq!(client.finish().await, 0);
+}
+
+#[tokio::test]
 async fn the_model_of_the_editors_settings_is_that_of_new_sessions_also_when_it_changes() {
     let model = ModelServer::start([Answer::says("Two."), Answer::says("One.")]).await;
     let (setup, project) = (two_models(&model), Project::new([]));

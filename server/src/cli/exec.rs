@@ -251,7 +251,8 @@ impl Job {
                 let params = SessionOpenParams { session_id: session.clone(), since: 0 };
                 let opened = ask::<methods::SessionOpen>(connection, params).await?;
                 if let Some(model) = &self.model {
-                    let params = ModelSelectParams { session_id: Some(session.clone()), model: model.clone() };
+                    let (session_id, model) = (Some(session.clone()), model.clone());
+                    let params = ModelSelectParams { session_id, model, only_here: true };
                     ask::<methods::ModelSelect>(connection, params).await?;
                 }
                 (opened.session, opened.events.last().map_or(0, |event| event.seq))

@@ -340,7 +340,7 @@ function M.check_models()
     return
   end
   checked = true
-  client.request(requests.model_list, {}, function(err, result)
+  client.request(requests.model_list, { unasked = true }, function(err, result)
     if err then
       checked = false
       return

@@ -85,7 +85,7 @@ export class FactsKeeper implements vscode.Disposable {
     if (this.server.state.state !== 'running') return;
     void this.begin();
     try {
-      [this.sessions, this.models] = await Promise.all([this.session.list(), this.server.request('azimuth/model/list', {})]);
+      [this.sessions, this.models] = await Promise.all([this.session.list(), this.server.request('azimuth/model/list', { unasked: true })]);
       this.changed.fire();
     } catch {
       // The lists stay as they were; that the server is gone is said by its state.

@@ -74,7 +74,7 @@ export async function remove(session: Session, { sessionId, title }: { sessionId
 
 /** Chooses how much the session's model thinks: of a list, or with `next` the level after the one that counts. */
 export async function pickThinking(session: Session, request: Request, next = false): Promise<void> {
-  const { models, default: usual } = await request('azimuth/model/list', {});
+  const { models, default: usual } = await request('azimuth/model/list', { unasked: true });
   const id = session.state?.model ?? usual;
   const model = models.find((it) => it.id === id);
   const levels = model?.levels ?? [];

@@ -30,7 +30,7 @@ pub struct Log {
 }
 
 enum Entry {
-    Event(u64, Event),
+    Event(u64, Box<Event>),
     Flush(oneshot::Sender<()>),
 }
 
@@ -46,7 +46,7 @@ impl Log {
     /// Adds an event. Never waits.
     pub fn record(&self, event: Event) {
         // The writer lives as long as this sender; it can only be gone while the runtime ends.
-        let _ = self.entries.send(Entry::Event(self.clock.now(), event));
+        let _ = self.entries.send(Entry::Event(self.clock.now(), Box::new(event)));
     }
 
     /// Waits until all that was recorded so far is stored and shown.
@@ -160,7 +160,7 @@ async fn write(mut inbox: mpsc::UnboundedReceiver<Entry>, feed: Feed, alert: imp
             },
         };
         match entry {
-            Some(Entry::Event(at, event)) => batch.add(at, event),
+            Some(Entry::Event(at, event)) => batch.add(at, *event),
             Some(Entry::Flush(done)) => {
                 batch.store(&feed, &alert).await;
                 let _ = done.send(());

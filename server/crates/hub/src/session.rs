@@ -526,9 +526,12 @@ impl Session {
     fn select_model(&mut self, _: Caller, params: ModelSelectParams, reply: Reply<ModelSelectResult>) {
         let (shared, own) = (self.shared.clone(), self.work.own.clone());
         let (config, known) = (Arc::clone(&self.config), self.state.chosen());
+        // The model for a change of a selection is none for conversations.
+        let only_here = params.only_here || self.state.purpose != Purpose::Chat;
         self.work.begin();
         tokio::spawn(async move {
-            let (model, name, by_default) = match choose_for_session(&shared, &params.model, known.as_ref()).await {
+            let chosen = choose_for_session(&shared, &params.model, known.as_ref(), only_here).await;
+            let (model, name, by_default) = match chosen {
                 Ok((model, mut name)) => {
                     name = kept_chain(&name, model.info(), known.as_ref()).unwrap_or(name);
                     let by_default = is_other_level(&shared, &config, &params.model, model.info(), known).await;

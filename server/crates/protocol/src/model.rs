@@ -186,7 +186,12 @@ pub struct LongPrice {
 /// Parameters of `azimuth/model/list`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct ModelListParams {}
+pub struct ModelListParams {
+    /// True if the user has not asked for the list: vendors whose models are known without their own lists are not
+    /// asked for these.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unasked: bool,
+}
 
 /// Result of `azimuth/model/list`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -220,6 +225,9 @@ pub struct ModelSelectParams {
     /// A model's id, its name without the provider, or an alias; behind it possibly a colon and a level of thinking, or
     /// `default` for as much as the model thinks by itself. Without one, the level counts that was last chosen for it.
     pub model: String,
+    /// True if new sessions do not begin with it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub only_here: bool,
 }
 
 /// Result of `azimuth/model/select`.

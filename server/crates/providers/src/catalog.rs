@@ -35,6 +35,7 @@ use crate::keep::KeepLists;
 use crate::keys;
 use crate::pool::Pools;
 use crate::quota::Quotas;
+use crate::refusals::Refusals;
 use crate::scripted::{Recorder, Scripted};
 use crate::settings::{Settings, not_set_up};
 use crate::vendors;
@@ -65,6 +66,8 @@ struct State {
     keeper: Option<Arc<dyn KeepLists>>,
     /// The limits that the answers of providers tell.
     quotas: Arc<Quotas>,
+    /// The fields that their servers have refused.
+    refusals: Arc<Refusals>,
     /// The last answer of each provider, in their order.
     listings: Vec<Listing>,
 }
@@ -264,7 +267,15 @@ impl Catalog {
     /// that are known of it. [`watch`](Self::watch) tells when its own list has come.
     pub async fn list_soon(&self) -> Models {
         let state = self.state();
-        let found = join_all(state.sources().map(|source| source.soon(&self.changed))).await;
+        let found = join_all(state.sources().map(|source| source.soon(&self.changed, true))).await;
+        self.models(&state, found)
+    }
+
+    /// The same for whoever only wants to know what there is, without the user's having asked for it: the vendors whose
+    /// models are known without their lists are not asked.
+    pub async fn list_unasked(&self) -> Models {
+        let state = self.state();
+        let found = join_all(state.sources().map(|source| source.soon(&self.changed, false))).await;
         self.models(&state, found)
     }
 
@@ -285,11 +296,11 @@ impl Catalog {
         Models { models, notes }
     }
 
-    /// The models of one provider; none if it does not tell.
+    /// The models of one provider; none if it does not tell. One whose models are known without its list is not asked.
     pub async fn of_provider(&self, provider: &str) -> Vec<ModelInfo> {
         let state = self.state();
         let Some(source) = state.sources().find(|source| source.provider().name == provider) else { return Vec::new() };
-        let found = source.all().await.map(|found| found.entries).unwrap_or_default();
+        let found = source.without_makers().await.map(|found| found.entries).unwrap_or_default();
         found.into_iter().map(|entry| entry.info).collect()
     }
 
@@ -515,7 +526,7 @@ impl State {
         settings.use_pools(pools);
         let http = Arc::new(Clients::new(settings.ca_file.clone()));
         let listings = settings.providers.iter().map(|_| Listing::default()).collect();
-        Self { settings, http, keeper, quotas, listings }
+        Self { settings, http, keeper, quotas, refusals: Arc::default(), listings }
     }
 
     fn sources(self: &Arc<Self>) -> impl Iterator<Item = Source<'_>> {

@@ -322,20 +322,6 @@ pub(crate) fn is_about_streams(failure: &ModelError) -> bool {
     failure.kind == ModelErrorKind::Rejected && failure.message.to_lowercase().contains("tool use in streaming mode")
 }
 
-/// True if a server refuses a change of the effort within a conversation: the beta, the message or its role.
-pub(crate) fn is_about_effort(failure: &ModelError) -> bool {
-    let words = failure.message.to_lowercase();
-    let names = ["output_config", "output-config", "effort", "anthropic-beta", "role"];
-    failure.kind == ModelErrorKind::Rejected && names.iter().any(|name| words.contains(name))
-}
-
-/// True if a server refuses to say why its cache misses.
-pub(crate) fn is_about_diagnosis(failure: &ModelError) -> bool {
-    let words = failure.message.to_lowercase();
-    let names = ["diagnostics", "previous_message_id"];
-    failure.kind == ModelErrorKind::Rejected && names.iter().any(|name| words.contains(name))
-}
-
 /// The error of an answer that was not whole in time.
 pub(crate) fn late(whose: &str, deadline: Duration) -> ModelError {
     let seconds = deadline.as_secs_f64();

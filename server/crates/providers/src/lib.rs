@@ -40,6 +40,7 @@ mod own_file;
 mod percent;
 mod pool;
 mod quota;
+mod refusals;
 mod remote;
 mod secret;
 mod signers;

@@ -13,11 +13,10 @@ use net::{Clients, Response as HttpResponse, Url, is_loopback, read};
 use ports::model::{Model, ModelError, ModelErrorKind, ModelEvent, ModelStream, OtherAccount, Request, Response};
 use protocol::model::ModelInfo;
 
-use crate::failure::{
-    Fault, Whose, error, is_about_diagnosis, is_about_effort, is_about_signatures, is_about_streams, no_client,
-};
+use crate::failure::{Fault, Whose, error, is_about_signatures, is_about_streams, no_client};
 use crate::frames::Frames;
 use crate::quota::Quotas;
+use crate::refusals::{Dispensable, Refusals};
 use crate::settings::Provider;
 use crate::signers::Signed;
 use crate::vendors;
@@ -51,10 +50,8 @@ pub(crate) struct Remote {
     pub(crate) unsigned: AtomicUsize,
     /// True if it has said that it takes tools only without a stream.
     pub(crate) refuses_streams: AtomicBool,
-    /// True if it has refused a change of the effort within a conversation.
-    pub(crate) refuses_changes: AtomicBool,
-    /// True if it has refused to say why its cache misses.
-    pub(crate) refuses_diagnosis: AtomicBool,
+    /// The fields that servers have refused.
+    pub(crate) refusals: Arc<Refusals>,
 }
 
 #[async_trait]
@@ -65,7 +62,7 @@ impl Model for Remote {
 
     fn changes_level_in_place(&self) -> bool {
         let is_wire = matches!(self.wire, Wire::Anthropic | Wire::AnthropicVertex);
-        is_wire && !self.refuses_changes.load(Ordering::Relaxed) && anthropic::changes_in_place(&self.target)
+        is_wire && !self.refuses(Dispensable::EffortChange) && anthropic::changes_in_place(&self.target)
     }
 
     fn thinking_tokens(&self) -> Option<u64> {
@@ -88,9 +85,10 @@ impl Model for Remote {
             Some(member) => Cow::Owned(self.whose.of_member(Some(member))),
             None => Cow::Borrowed(&self.whose),
         };
-        let mut target = self.target_of(&whose);
+        let target = self.target_of(&whose);
         let known = unsigned(&request, self.unsigned.load(Ordering::Relaxed));
-        let body = self.written(&target, known.as_ref().unwrap_or(&request))?;
+        let sent = known.as_ref().unwrap_or(&request);
+        let body = self.written(&target, sent)?;
         let place = Place { url, streams: true };
         let place = if self.streams() { place } else { place.at_once() };
         let (response, whose) = match self.answered(place.clone(), body.clone(), &whose).await {
@@ -107,12 +105,11 @@ impl Model for Remote {
                 }
                 self.answered(place, self.written(&target, &again)?, &whose).await?
             }
-            Err(failure) if self.goes_without(&target, &request, &failure) => {
-                target = self.target_of(&whose);
-                self.answered(place, self.written(&target, &request)?, &whose).await?
-            }
-            answer => answer?,
+            Err(failure) => self.without_refused(failure, &target, sent, place, &whose).await?,
+            Ok(answer) => answer,
         };
+        // What the answer is read by goes without what was refused, too.
+        let target = self.target_of(&whose);
         let mut streaming = Box::new(Streaming {
             decoder: self.wire.decoder(&target, &request),
             whose,
@@ -144,11 +141,8 @@ impl Remote {
         if let Some(member) = &whose.member {
             target.to_mut().account = Some(member.id.clone());
         }
-        if self.refuses_changes.load(Ordering::Relaxed) {
-            target.to_mut().own_effort = None;
-        }
-        if self.refuses_diagnosis.load(Ordering::Relaxed) {
-            target.to_mut().compat.cache_diagnosis = Some(false);
+        for part in Dispensable::ALL.into_iter().filter(|part| self.refuses(*part)) {
+            part.leave_out(target.to_mut());
         }
         target
     }
@@ -164,15 +158,35 @@ impl Remote {
         Ok(Written { headers, body: Bytes::from(self.provider.with_extra(body)) })
     }
 
-    /// True if a server has refused what a request can do without, which it is not sent again: the level of thinking is
-    /// said at the head then, and nobody says why the cache misses.
-    fn goes_without(&self, target: &Target, request: &Request, failure: &ModelError) -> bool {
-        let is_wire = matches!(self.wire, Wire::Anthropic | Wire::AnthropicVertex);
-        let diagnosis = is_wire && anthropic::asks_why(target, request) && is_about_diagnosis(failure);
-        let changes = is_wire && anthropic::changes_effort(target, request) && is_about_effort(failure);
-        self.refuses_diagnosis.fetch_or(diagnosis, Ordering::Relaxed);
-        self.refuses_changes.fetch_or(changes, Ordering::Relaxed);
-        diagnosis || changes
+    /// Asks again without what the server has refused, as far as the request can do without it. Once that has helped, it
+    /// is known of the server.
+    async fn without_refused(
+        &self,
+        mut failure: ModelError,
+        target: &Target,
+        request: &Request,
+        place: Place,
+        whose: &Whose,
+    ) -> Result<(HttpResponse, Whose), ModelError> {
+        let (mut target, mut left_out) = (target.clone(), Vec::new());
+        // A part that was left out is not in the next request, so this ends.
+        while let Some(part) = Dispensable::refused(self.wire, &target, request, &failure) {
+            part.leave_out(&mut target);
+            left_out.push(part);
+            match self.answered(place.clone(), self.written(&target, request)?, whose).await {
+                Err(next) => failure = next,
+                Ok(answer) => {
+                    let (address, model) = (&self.provider.base_url, &self.target.model);
+                    left_out.into_iter().for_each(|part| self.refusals.learn(address, model, part));
+                    return Ok(answer);
+                }
+            }
+        }
+        Err(failure)
+    }
+
+    fn refuses(&self, part: Dispensable) -> bool {
+        self.refusals.has(&self.provider.base_url, &self.target.model, part)
     }
 
     /// True if its answers are asked for as streams.

@@ -1,6 +1,6 @@
 //! Anthropic's diagnosis of its cache: each answer has a name, and a request that names the answer before learns what
-//! has changed since the request for it (`Diagnostics` of npm `@anthropic-ai/sdk` 1.12). As at the vendor, only hashes are
-//! kept, and only of requests that ask for it.
+//! has changed since the request for it (`Diagnostics` of npm `@anthropic-ai/sdk` 1.12). As at the vendor, only hashes
+//! are kept, and only of requests that ask for it.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};

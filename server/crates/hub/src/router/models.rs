@@ -15,10 +15,11 @@ use crate::{ClientId, Error, Reply, session};
 const DEFAULT: Duration = Duration::from_millis(500);
 
 impl Router {
-    pub(super) fn model_list(&mut self, _: ClientId, _: ModelListParams, reply: Reply<ModelListResult>) {
+    pub(super) fn model_list(&mut self, _: ClientId, params: ModelListParams, reply: Reply<ModelListResult>) {
         let (shared, config) = (self.shared.clone(), Arc::clone(&self.config));
         tokio::spawn(async move {
-            let listed = shared.parts.catalog.list_soon().await;
+            let catalog = &shared.parts.catalog;
+            let listed = if params.unasked { catalog.list_unasked().await } else { catalog.list_soon().await };
             let (mut models, notes) = (listed.models, listed.notes);
             session::note_levels(&shared, &mut models).await;
             let default = tokio::time::timeout(DEFAULT, session::default_model(&shared, &config)).await;

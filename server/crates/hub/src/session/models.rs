@@ -123,18 +123,23 @@ pub(crate) async fn choose_model(shared: &Shared, name: &str) -> Result<(Arc<dyn
 }
 
 /// The same for a session. New sessions begin with this model too, if the configuration names none. One that only plays
-/// a script is never chosen unasked, and another level of the model that the session has is no choice of a model.
+/// a script is never chosen unasked, and another level of the model that the session has is no choice of a model; nor is
+/// one for this session alone (`only_here`).
 pub(crate) async fn choose_for_session(
     shared: &Shared,
     name: &str,
     known: Option<&Chosen>,
+    only_here: bool,
 ) -> Result<(Arc<dyn Model>, String), Error> {
     let (model, exact) = choose_model(shared, name).await?;
     let info = model.info();
     let is_same = known.is_some_and(|known| known.model == info.id);
-    if !info.scripted && !(is_same && (info.level.is_some() || says_default(name))) {
+    if !only_here && !info.scripted && !(is_same && (info.level.is_some() || says_default(name))) {
         let (store, id) = (Arc::clone(&shared.parts.store), info.id.clone());
-        blocking(move || store.set(LAST_MODEL, &id)).await?;
+        // The choice holds for the session all the same.
+        if let Err(error) = blocking(move || store.set(LAST_MODEL, &id)).await {
+            tracing::warn!(%error, "the model that was chosen could not be remembered for new conversations");
+        }
     }
     Ok((model, exact))
 }

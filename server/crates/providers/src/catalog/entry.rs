@@ -105,8 +105,7 @@ impl Entry {
             idle_timeout: state.settings.idle_timeout,
             unsigned: AtomicUsize::new(0),
             refuses_streams: AtomicBool::new(false),
-            refuses_changes: AtomicBool::new(false),
-            refuses_diagnosis: AtomicBool::new(false),
+            refusals: Arc::clone(&state.refusals),
         })
     }
 }

@@ -86,6 +86,11 @@ impl Unlisted {
         }
     }
 
+    /// True if the key is a wrong one, so that it serves for nothing.
+    pub(super) fn is_wrong_key(&self) -> bool {
+        matches!(self, Self::Refused(_))
+    }
+
     /// The same in other words.
     fn told(self, words: impl FnOnce(String) -> String) -> Self {
         match self {
@@ -141,14 +146,21 @@ impl Listing {
             let advice = match provider.is_local {
                 true => format!("Is {name} running?"),
                 // Its models are known without its list.
-                false if maker::is_maker(provider) && !unlisted.is_refusal() => "Check the network".to_owned(),
-                false if maker::is_maker(provider) => format!("Check {}", provider.whose("").key_source),
+                false if maker::is_maker(provider) => match &unlisted {
+                    Unlisted::Refused(_) => format!("Check {}", provider.whose("").key_source),
+                    Unlisted::Unreachable(_) => "Check the network".to_owned(),
+                    Unlisted::Forbidden(_) | Unlisted::NoList(_) => "Conversations may work all the same".to_owned(),
+                    Unlisted::KeyUnknown(_) | Unlisted::Other(_) => String::new(),
+                },
                 false if unlisted.is_refusal() => {
                     format!("Check {}, or name its models in providers.{name}.models", provider.whose("").key_source)
                 }
                 false => format!("Name them in providers.{name}.models"),
             };
-            unlisted.told(|problem| format!("{name} at {host} does not list its models: {problem}. {advice}"))
+            unlisted.told(|problem| {
+                let words = format!("{name} at {host} does not list its models: {problem}. {advice}");
+                words.trim_end_matches(['.', ' ']).to_owned()
+            })
         });
         *last = Some((Instant::now(), answer.clone()));
         drop(last);

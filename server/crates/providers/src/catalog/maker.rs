@@ -25,8 +25,8 @@ const OTHERS: &[&str] = &[
     "robotics",
     "computer-use",
     "deep-research",
-    "gpt-3",
-    "gpt-4-",
+    "gpt-3.5",
+    "gpt-4",
 ];
 
 /// True if a provider is one of these vendors at its own address, over the wire of the data files.
@@ -53,7 +53,7 @@ pub(super) fn of_list(provider: &Provider, list: &[Listed]) -> Vec<Entry> {
     let is_dated_twin = |id: &str| data::undated(id).is_some_and(|plain| list.iter().any(|other| other.id == plain));
     let is_new = |listed: &&Listed| {
         let id = listed.id.as_str();
-        !is_among(id) && !is_dated_twin(id) && id != "gpt-4" && !OTHERS.iter().any(|word| id.contains(word))
+        !is_among(id) && !is_dated_twin(id) && !is_other(id)
     };
     let new: Vec<_> = list.iter().filter(is_new).flat_map(|it| with_variant(provider, &it.id, Some(it))).collect();
     entries.extend(new);
@@ -70,6 +70,12 @@ pub(super) fn mark_missing(provider: &Provider, list: &[Listed], entries: &mut [
     for entry in entries.iter_mut().filter(|entry| entry.info.available && !is_listed(entry)) {
         (entry.info.available, entry.info.unavailable_because) = (false, Some(missing.clone()));
     }
+}
+
+/// True if one of the words stands in an id, between hyphens or at an end.
+fn is_other(id: &str) -> bool {
+    let id = format!("-{id}-");
+    OTHERS.iter().any(|word| id.contains(&format!("-{word}-")))
 }
 
 /// True if a listed id is that of a model, possibly with a date at its end.

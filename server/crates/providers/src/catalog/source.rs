@@ -69,7 +69,7 @@ impl Doubt {
     /// The first model of the first of these that can be used. Those whose own list could not be had are put by.
     pub(super) async fn first_of(&mut self, sources: &[Source<'_>]) -> Option<Arc<dyn Model>> {
         for source in sources.iter().filter(|source| source.is_usable()) {
-            let problem = match source.for_default().await {
+            let problem = match source.without_makers().await {
                 Err(problem) => problem,
                 Ok(found) => {
                     let model = found.first().map(|entry| source.model(entry));
@@ -122,8 +122,8 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Its models among which a default is looked for. Of those that the data files know, nobody is asked.
-    async fn for_default(self) -> Answer {
+    /// Its models for whoever waits. A vendor whose models the data files know is not asked.
+    pub(super) async fn without_makers(self) -> Answer {
         if !maker::is_maker(self.provider) {
             return self.all().await;
         }
@@ -151,12 +151,17 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// The same, but what is at hand if its list takes its time. `changed` hears when that has come.
-    pub(super) async fn soon(self, changed: &watch::Sender<()>) -> Answer {
+    /// The same, but what is at hand if its list takes its time. `changed` hears when that has come. A vendor whose
+    /// models are known without its list is asked only if `asks_makers`.
+    pub(super) async fn soon(self, changed: &watch::Sender<()>, asks_makers: bool) -> Answer {
         if let Some(answer) = self.unasked() {
             return answer;
         }
+        let is_asked = asks_makers || !maker::is_maker(self.provider);
         let at_hand = self.at_hand().await;
+        if !is_asked {
+            return Ok(Found::sure(at_hand));
+        }
         let mut asking = self.spawn_ask();
         let patience = if at_hand.is_empty() { NOTHING } else { OTHERS };
         match timeout(patience, &mut asking).await {
@@ -233,7 +238,11 @@ impl<'a> Source<'a> {
             Ok(listed) => return Ok(Found::sure(self.of_list(&listed, true))),
             Err(unlisted) => unlisted,
         };
-        let is_refused = unlisted.is_refusal();
+        // A key or a proxy that lets through only conversations takes no known model away.
+        let is_refused = match maker::is_maker(self.provider) {
+            true => unlisted.is_wrong_key(),
+            false => unlisted.is_refusal(),
+        };
         let problem = String::from(unlisted);
         let kept = self.kept().await;
         let day = kept.as_ref().map(|(_, day)| day.clone());
@@ -257,7 +266,7 @@ impl<'a> Source<'a> {
     }
 
     /// The models of its list. Only one that came just now says that a model of the data files cannot be used: an
-    /// account may have got it since.
+    /// account may have got it since, and another key of the provider may have it.
     fn of_list(&self, listed: &[Listed], is_fresh: bool) -> Vec<Entry> {
         if !maker::is_maker(self.provider) {
             return self.ruled(entry::listed(self.provider, listed));
@@ -281,7 +290,7 @@ impl<'a> Source<'a> {
     /// The models of its last list, and the day of that.
     async fn kept(&self) -> Option<(Vec<Entry>, String)> {
         let kept = self.listing.kept(self.provider, self.state.keeper.as_ref()).await?;
-        Some((self.of_list(&kept.models, !listing::is_old(&kept)), kept.day()))
+        Some((self.of_list(&kept.models, false), kept.day()))
     }
 
     fn missing(&self) -> Option<String> {
@@ -376,11 +385,27 @@ mod tests {
         assert!(found.first().is_some() && found.note.unwrap().contains("The models that are known of it are shown"));
         let found = source.understood(Err(listing::Unlisted::Refused("wrong key".to_owned()))).await.ok().unwrap();
         assert!(found.entries.iter().all(|entry| !entry.info.available), "no model answers with a wrong key");
-        let listed = ["gpt-99", "gpt-99-2027-01-01", "gpt-99-realtime", "sora-9", "gpt-5.1"]
-            .map(|id| Listed { id: id.to_owned(), ..Listed::default() });
+        let found = source.understood(Err(listing::Unlisted::Forbidden("not here".to_owned()))).await.ok().unwrap();
+        assert!(found.first().is_some(), "whoever may not list the models may talk to them");
+        let listed =
+            ["gpt-99", "gpt-99-2027-01-01", "gpt-99-realtime", "gpt-9-research", "gpt-4-0613", "sora-9", "gpt-5.1"]
+                .map(|id| Listed { id: id.to_owned(), ..Listed::default() });
         let found = source.understood(Ok(listed.to_vec())).await.ok().unwrap();
         let usable: Vec<_> =
             found.entries.iter().filter(|it| it.info.available).map(|it| it.info.id.as_str()).collect();
-        assert_eq!(usable, ["openai/gpt-5.1", "openai/gpt-99"]);
+        assert_eq!(usable, ["openai/gpt-5.1", "openai/gpt-99", "openai/gpt-9-research"]);
+    }
+
+    #[tokio::test]
+    async fn a_vendor_whose_models_are_known_is_not_asked_unless_somebody_wants_its_list() {
+        let mut settings = Settings::from_env(|name| (name == "OPENAI_API_KEY").then(|| "k".to_owned()));
+        // A request would fail for want of certificates.
+        settings.ca_file = Some("/there/is/none".into());
+        let state = Arc::new(State::new(settings, None, Arc::default(), &crate::pool::Pools::default()));
+        let source = || state.sources().find(|source| source.provider().name == "openai").unwrap();
+        let changed = watch::Sender::new(());
+        let unasked = source().soon(&changed, false).await.ok().unwrap();
+        assert!(unasked.first().is_some() && unasked.note.is_none());
+        assert!(source().soon(&changed, true).await.ok().unwrap().note.is_some(), "it was asked");
     }
 }

@@ -21,13 +21,60 @@ fn second_turn() -> Request {
     Request { messages: messages.into_iter().map(Arc::new).collect(), before, ..request() }
 }
 
+const MODEL: &str = "anthropic/claude-opus-5-5:low";
+
+/// A server that is said to take all that Anthropic's own takes.
+fn catalog(server: &Server) -> Catalog {
+    let mut settings = Settings::from_env(|_| None);
+    let models = vec!["claude-opus-5-5".to_owned()];
+    settings.set_provider("anthropic", Some(server.url()), Some("k".into()), None, models).unwrap();
+    settings.provider_mut("anthropic").unwrap().set_compat(&of_address("https://api.anthropic.com"));
+    Catalog::new(settings)
+}
+
+fn refused(message: &str) -> Answer {
+    let error = json!({ "type": "error", "error": { "type": "invalid_request_error", "message": message } });
+    Answer::status(400, &error.to_string())
+}
+
+fn answered() -> Answer {
+    Answer::stream(streams::anthropic().as_bytes())
+}
+
+#[tokio::test]
+async fn what_a_server_refuses_is_known_of_it_in_the_next_turn_and_another_refusal_is_none() {
+    let server = Server::start(vec![
+        refused("your role may not use this model"),
+        refused("diagnostics: Extra inputs are not permitted"),
+        refused("something else"),
+        refused("diagnostics: Extra inputs are not permitted"),
+        refused("messages.2: role 'system' is not supported on this model"),
+        answered(),
+        answered(),
+    ])
+    .await;
+    let catalog = catalog(&server);
+    let model = catalog.resolve(MODEL).await.unwrap();
+    ask_for(&*model, second_turn()).await.1.unwrap_err();
+    ask_for(&*model, second_turn()).await.1.unwrap_err();
+    assert!(model.changes_level_in_place());
+    ask_for(&*model, second_turn()).await.1.unwrap();
+    // A model is given out anew for each turn.
+    let model = catalog.resolve(MODEL).await.unwrap();
+    assert!(!model.changes_level_in_place());
+    ask_for(&*model, second_turn()).await.1.unwrap();
+
+    let parts = |asked: &Asked| {
+        let body: Value = serde_json::from_str(&asked.body).unwrap();
+        (body.get("diagnostics").is_some(), body["messages"].to_string().contains("output_config"))
+    };
+    let sent: Vec<_> = server.asked().iter().map(parts).collect();
+    let (all, without) = ((true, true), (false, true));
+    assert_eq!(sent, [all, all, without, all, without, (false, false), (false, false)]);
+}
+
 #[tokio::test]
 async fn a_server_that_refuses_what_it_is_said_to_take_is_asked_again_without_it_and_then_always() {
-    let refused = |message: &str| {
-        let error = json!({ "type": "error", "error": { "type": "invalid_request_error", "message": message } });
-        Answer::status(400, &error.to_string())
-    };
-    let answered = || Answer::stream(streams::anthropic().as_bytes());
     let server = Server::start(vec![
         refused("diagnostics: Extra inputs are not permitted"),
         answered(),
@@ -37,11 +84,7 @@ async fn a_server_that_refuses_what_it_is_said_to_take_is_asked_again_without_it
         refused("output_config.effort: not supported"),
     ])
     .await;
-    let mut settings = Settings::from_env(|_| None);
-    let id = "claude-opus-5-5";
-    settings.set_provider("anthropic", Some(server.url()), Some("k".into()), None, vec![id.into()]).unwrap();
-    settings.provider_mut("anthropic").unwrap().set_compat(&of_address("https://api.anthropic.com"));
-    let model = Catalog::new(settings).resolve(&format!("anthropic/{id}:low")).await.unwrap();
+    let model = catalog(&server).resolve(MODEL).await.unwrap();
     assert!(model.changes_level_in_place());
     let first = Request { before: Before { in_conversation: true, ..Before::default() }, ..request() };
     ask_for(&*model, first).await.1.unwrap();

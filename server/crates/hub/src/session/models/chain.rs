@@ -103,8 +103,14 @@ impl ModelChain {
         Some(Switched { model: next, instead_of: model.id.clone(), reason, until, error })
     }
 
-    /// The first of the chain that can be asked; none if there is no chain, or none of it can be.
-    pub(crate) async fn first(&self) -> Option<Arc<dyn Model>> {
+    /// The first of the chain that can be asked in the stead of one of it that is not there; none if that one is none
+    /// of it, or nothing else can be asked.
+    pub(crate) async fn beside(&self, missing: &str) -> Option<Arc<dyn Model>> {
+        let is_missing =
+            |name: &String| name == missing || missing.split_once('/').is_some_and(|(_, bare)| name == bare);
+        if !self.names.iter().any(is_missing) {
+            return None;
+        }
         for name in &self.names {
             let named = named_model(&self.shared, name).await.and_then(|named| usable(named, &self.config));
             if let Ok(model) = named

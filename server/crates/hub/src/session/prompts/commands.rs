@@ -155,7 +155,7 @@ impl Execute for Help {
 impl Execute for ChooseModel {
     async fn execute(self, preparation: &Preparation, done: &mut Done) -> Result<String, String> {
         let Some(name) = self.0 else { return Ok(models(preparation).await) };
-        let chosen = choose_for_session(&preparation.shared, &name, preparation.model.as_ref()).await;
+        let chosen = choose_for_session(&preparation.shared, &name, preparation.model.as_ref(), false).await;
         let (model, name) = chosen.map_err(|error| error.message)?;
         let info = model.info();
         let others = after(&preparation.shared, &name, info).await;

@@ -28,7 +28,7 @@ impl Session {
             let token = commands.token_at_cursor(&text, cursor);
             match token.kind {
                 TokenKind::Argument(Choices::Models) => {
-                    let models = shared.parts.catalog.list_soon().await.models;
+                    let models = shared.parts.catalog.list_unasked().await.models;
                     known.models = choices(models);
                 }
                 TokenKind::Argument(Choices::Sessions) => {

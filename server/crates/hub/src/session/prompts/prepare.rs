@@ -222,8 +222,9 @@ async fn model_of_turn(
 }
 
 /// The model that goes on where the one of the mode, or the session's, is not there any more: the next of its chain;
-/// else the session's own for a mode's, and that of new sessions for the session's. One that is only not known at the
-/// moment, such as while its provider does not answer, is no reason to ask another provider that is not in the chain.
+/// else the session's own for a mode's, and that of new sessions for the session's if it is the same provider's. A
+/// conversation goes to no provider that the user has not chosen for it, and one that only does not answer at the
+/// moment is no reason to leave it.
 async fn instead_of_missing(
     preparation: &Preparation,
     chain: &ModelChain,
@@ -233,11 +234,15 @@ async fn instead_of_missing(
     let Preparation { shared, config, .. } = preparation;
     let own = preparation.model.as_ref().map(|chosen| chosen.model.as_str());
     let missing = of_mode.or(own)?;
-    let other = match chain.first().await {
+    let other = match chain.beside(missing).await {
         Some(next) => next,
         None => match shared.parts.catalog.resolve(missing).await {
             Err(CatalogError::Unknown { .. }) if of_mode.is_some() => preparation.model().await.ok()?,
-            Err(CatalogError::Unknown { .. }) => default_model(shared, config).await.ok()?,
+            Err(CatalogError::Unknown { .. }) => {
+                let usual = default_model(shared, config).await.ok()?;
+                let provider = missing.split_once('/').map(|(provider, _)| provider);
+                Some(usual).filter(|usual| provider == Some(usual.info().provider.as_str()))?
+            }
             Ok(_) | Err(_) => return None,
         },
     };

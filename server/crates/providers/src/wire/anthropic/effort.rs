@@ -2,9 +2,9 @@
 //! so it stands within the messages, where the conversation was when it came
 //! (platform.claude.com/docs/en/build-with-claude/effort-per-message).
 //!
-//! Messages that were sent stay as they are: the head has the effort that the model was first asked with, and each change stands
-//! before the first message that it counts for, in all later requests. So it counts from the next words of the user on;
-//! a message of results alone does not begin it.
+//! Messages that were sent stay as they are: the head has the effort that the model was first asked with, and each
+//! change stands before the first message that it counts for, in all later requests. So it counts from the next words of
+//! the user on; a message of results alone does not begin it.
 
 use ports::model::Request;
 use protocol::model::ThinkingLevel;

@@ -1,0 +1,70 @@
+//! The fields that a server has refused though it is said to take them: what a request can do without, it is not sent
+//! again.
+
+use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError};
+
+use ports::model::{ModelError, ModelErrorKind, Request};
+
+use crate::wire::{Target, Wire, anthropic};
+
+/// A part of a request that it can do without.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Dispensable {
+    /// A change of the effort within a conversation. Without it, the level of thinking is said at the request's head.
+    EffortChange,
+    /// The question why the cache missed.
+    Diagnosis,
+}
+
+/// The refusals, for as long as a configuration holds: models are given out anew for each turn.
+#[derive(Debug, Default)]
+pub(crate) struct Refusals(Mutex<BTreeSet<(String, String, Dispensable)>>);
+
+impl Refusals {
+    /// True if the model at this address has refused it.
+    pub(crate) fn has(&self, address: &str, model: &str, part: Dispensable) -> bool {
+        let key = (address.to_owned(), model.to_owned(), part);
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).contains(&key)
+    }
+
+    /// The model at this address refuses it.
+    pub(crate) fn learn(&self, address: &str, model: &str, part: Dispensable) {
+        let key = (address.to_owned(), model.to_owned(), part);
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(key);
+    }
+}
+
+impl Dispensable {
+    pub(crate) const ALL: [Self; 2] = [Self::EffortChange, Self::Diagnosis];
+
+    /// The part of a request that a server refuses with this failure; none if it refuses something else, or the request
+    /// has no such part.
+    pub(crate) fn refused(wire: Wire, target: &Target, request: &Request, failure: &ModelError) -> Option<Self> {
+        let is_wire = matches!(wire, Wire::Anthropic | Wire::AnthropicVertex);
+        if !is_wire || failure.kind != ModelErrorKind::Rejected {
+            return None;
+        }
+        let words = failure.message.to_lowercase();
+        let is_said = |part: &Self| match part {
+            Self::EffortChange => {
+                let of_role = words.contains("role") && (words.contains("system") || words.contains("'user' or"));
+                let names = ["output_config", "mid-conversation-output-config"];
+                anthropic::changes_effort(target, request) && (of_role || names.iter().any(|name| words.contains(name)))
+            }
+            Self::Diagnosis => {
+                let names = ["diagnostics", "previous_message_id"];
+                anthropic::asks_why(target, request) && names.iter().any(|name| words.contains(name))
+            }
+        };
+        Self::ALL.into_iter().find(is_said)
+    }
+
+    /// Has requests go without it.
+    pub(crate) fn leave_out(self, target: &mut Target) {
+        match self {
+            Self::EffortChange => target.own_effort = None,
+            Self::Diagnosis => target.compat.cache_diagnosis = Some(false),
+        }
+    }
+}
