@@ -553,12 +553,11 @@ async fn a_conversation_whose_provider_is_gone_is_sent_to_no_other_one() {
     setup.configure(&unchosen(&model));
     let client = Client::start(&setup, &project, Profile::panel()).await;
     client.call::<methods::SessionOpen>(json!({ "sessionId": session })).await;
-    let prompt = json!([{ "type": "text", "text": "Go on." }]);
-    let turn = json!({ "sessionId": session, "prompt": prompt });
-    let refused = client.request("azimuth/turn/start", turn).await.unwrap_err();
-    assert!(refused.message.contains("there is no model `own/model-1`"), "{}", refused.message);
+    client.prompt(&session, "Go on.").await;
+    let events = client.until_end(&session, StopReason::Error).await;
+    let Some(Event::TurnEnded { error: Some(error), .. }) = events.last() else { panic!("{events:?}") };
+    assert!(error.contains("there is no model `own/model-1`"), "{error}");
     assert!(model.asked().is_empty(), "the user has not chosen this provider for the conversation");
-    client.waive("azimuth/event");
     assert_eq!(client.finish().await, 0);
 }
 

@@ -2496,7 +2496,10 @@ export interface ModelInfo {
 }
 
 /** Parameters of `azimuth/model/list`. */
-export type ModelListParams = Record<string, never>;
+export interface ModelListParams {
+  /** True if the user has not asked for the list: vendors whose models are known without their own lists are not asked for these. */
+  unasked?: boolean;
+}
 
 /** Result of `azimuth/model/list`. */
 export interface ModelListResult {
@@ -2516,6 +2519,8 @@ export interface ModelSelectParams {
   model: string;
   /** The session; without it, the default of new sessions is set. */
   sessionId?: SessionId;
+  /** True if new sessions do not begin with it. */
+  onlyHere?: boolean;
 }
 
 /** Result of `azimuth/model/select`. */

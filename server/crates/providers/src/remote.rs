@@ -108,7 +108,7 @@ impl Model for Remote {
             Err(failure) => self.without_refused(failure, &target, sent, place, &whose).await?,
             Ok(answer) => answer,
         };
-        // What the answer is read by goes without what was refused, too.
+        // The answer is read as one to a request without the parts that were refused.
         let target = self.target_of(&whose);
         let mut streaming = Box::new(Streaming {
             decoder: self.wire.decoder(&target, &request),
@@ -158,8 +158,8 @@ impl Remote {
         Ok(Written { headers, body: Bytes::from(self.provider.with_extra(body)) })
     }
 
-    /// Asks again without what the server has refused, as far as the request can do without it. Once that has helped, it
-    /// is known of the server.
+    /// Asks again without what the server has refused, as far as the request can do without it. Once that has helped,
+    /// it is known of the server.
     async fn without_refused(
         &self,
         mut failure: ModelError,

@@ -1336,6 +1336,7 @@
 
 ---Parameters of `azimuth/model/list`.
 ---@class azimuth.ModelListParams
+---@field unasked? boolean True if the user has not asked for the list: vendors whose models are known without their own lists are not asked for these.
 
 ---Result of `azimuth/model/list`.
 ---@class azimuth.ModelListResult
@@ -1348,6 +1349,7 @@
 ---@class azimuth.ModelSelectParams
 ---@field model string A model's id, its name without the provider, or an alias; behind it possibly a colon and a level of thinking, or `default` for as much as the model thinks by itself. Without one, the level counts that was last chosen for it.
 ---@field sessionId? azimuth.SessionId The session; without it, the default of new sessions is set.
+---@field onlyHere? boolean True if new sessions do not begin with it.
 
 ---Result of `azimuth/model/select`.
 ---@class azimuth.ModelSelectResult

@@ -123,8 +123,8 @@ pub(crate) async fn choose_model(shared: &Shared, name: &str) -> Result<(Arc<dyn
 }
 
 /// The same for a session. New sessions begin with this model too, if the configuration names none. One that only plays
-/// a script is never chosen unasked, and another level of the model that the session has is no choice of a model; nor is
-/// one for this session alone (`only_here`).
+/// a script is never chosen unasked, and another level of the model that the session has is no choice of a model; nor
+/// is one for this session alone (`only_here`).
 pub(crate) async fn choose_for_session(
     shared: &Shared,
     name: &str,

@@ -3,8 +3,8 @@
 //! (platform.claude.com/docs/en/build-with-claude/effort-per-message).
 //!
 //! Messages that were sent stay as they are: the head has the effort that the model was first asked with, and each
-//! change stands before the first message that it counts for, in all later requests. So it counts from the next words of
-//! the user on; a message of results alone does not begin it.
+//! change stands before the first message that it counts for, in all later requests. So it counts from the next words
+//! of the user on; a message of results alone does not begin it.
 
 use ports::model::Request;
 use protocol::model::ThinkingLevel;
