@@ -228,6 +228,7 @@ async fn an_identity_of_others_is_exchanged_for_a_token_with_the_requests_that_g
         keep(&setup, &google.external(&source, acts).to_string());
         let file = setup.home().join(FILE);
         let setup = at_home(setup).with_variable("GOOGLE_EXTERNAL_ACCOUNT_ALLOW_EXECUTABLES", "1");
+        let setup = setup.with_variable("AZIMUTH_TEST_GOOGLE", &google.origin());
         turns(&setup, 1, StopReason::EndTurn).await;
         // Without a project that is named, it is that of the pool.
         assert!(model.asked()[0].place().contains(&format!("/projects/{PROJECT}/")), "{}", model.asked()[0].place());
@@ -263,6 +264,7 @@ async fn a_program_for_an_identity_of_others_does_not_run_unless_the_user_allows
     let model = ModelServer::start([]).await;
     let source = json!({ "executable": { "command": "/bin/echo hunter2" } });
     let setup = user(&model, &google, GEMINI, &google.external(&source, false));
+    let setup = setup.with_variable("AZIMUTH_TEST_GOOGLE", &google.origin());
     let error = error_of(&turns(&setup, 1, StopReason::Error).await);
     assert!(error.contains("GOOGLE_EXTERNAL_ACCOUNT_ALLOW_EXECUTABLES") && !error.contains("hunter2"), "{error}");
     assert_eq!((google.asked().0, model.asked().len()), (0, 0));

@@ -104,7 +104,8 @@ fn on(shelf: &Shelf, day: &str, pi: &Pi, lite: &Lite) -> Result<BTreeMap<String,
         if let Some(fact) = found.get(everywhere) {
             let name = format!("{} ({})", fact.name, region.to_uppercase());
             // If it is not said, storing costs as many times the input there as elsewhere.
-            let stored = fact.price.map_or(0.0, |[input, .., stored]| stored / input);
+            let times = |[input, .., stored]: [f64; 4]| if input > 0.0 { stored / input } else { 0.0 };
+            let stored = fact.price.map_or(0.0, times);
             let price = prices.get(id).and_then(|there| there.price);
             let price = price.map(|[input, output, read, said]| {
                 [input, output, read, if said == 0.0 { input * stored } else { said }]

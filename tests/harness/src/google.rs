@@ -122,7 +122,7 @@ impl GoogleServer {
     /// The file of an identity of others whose token comes from this source. It acts in the name of the service account
     /// if `acts` says so.
     pub fn external(&self, source: &Value, acts: bool) -> Value {
-        let home = format!("http://127.0.0.1:{}", self.port);
+        let home = self.origin();
         let mut file = json!({ "type": "external_account", "audience": POOL, "token_url": format!("{home}/sts"),
             "subject_token_type": "urn:ietf:params:oauth:token-type:jwt", "credential_source": source,
             "universe_domain": "googleapis.com" });
@@ -131,6 +131,11 @@ impl GoogleServer {
             file["service_account_impersonation_url"] = json!(url);
         }
         file
+    }
+
+    /// The servers' address, by which `AZIMUTH_TEST_GOOGLE` lets an identity of others use them.
+    pub fn origin(&self) -> String {
+        format!("http://127.0.0.1:{}", self.port)
     }
 
     /// The address of a server that gives [`SUBJECT`] to whoever sends the header `x-asks: us`.

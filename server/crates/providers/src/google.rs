@@ -4,6 +4,7 @@
 //! which is kept until shortly before its end: a `file` says whose they are, `assertion` is what a service account
 //! signs with its key, `endpoint` asks the server of tokens, and `metadata` the service of a machine at Google. An
 //! identity of another cloud or a company is `external`, and its token, which is exchanged, comes from `subject`.
+//! `hosts` are those that are given tokens.
 //! [`Identity`] is all that they are found by.
 
 mod acting;
@@ -13,6 +14,7 @@ mod error;
 mod external;
 mod fields;
 mod file;
+mod hosts;
 mod identity;
 mod metadata;
 mod project;

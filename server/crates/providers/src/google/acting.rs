@@ -4,6 +4,7 @@ use net::Url;
 use serde_json::Value;
 
 use super::fields::{Fault, address, needed};
+use super::hosts::Hosts;
 
 /// The time for which a token is asked, in seconds, if a file says none.
 const LIFETIME: u64 = 3_600;
@@ -24,18 +25,23 @@ impl Acting {
     pub(super) const FIELD: &str = "service_account_impersonation_url";
 
     /// The service account that a file of credentials names, if it names one.
-    pub(super) fn read(json: &Value) -> Result<Option<Self>, Fault> {
+    ///
+    /// # Errors
+    /// Its address is none of Google's, whatever kind of account acts.
+    pub(super) fn read(json: &Value, hosts: &Hosts) -> Result<Option<Self>, Fault> {
         let delegates = json.get("delegates").and_then(Value::as_array).into_iter().flatten();
         let delegates = delegates.filter_map(Value::as_str).map(str::to_owned).collect();
         let lifetime = json.pointer("/service_account_impersonation/token_lifetime_seconds").and_then(Value::as_u64);
         let lifetime = lifetime.filter(|seconds| *seconds > 0).unwrap_or(LIFETIME);
-        Ok(address(json, Self::FIELD)?.map(|url| Self { url, delegates, lifetime }))
+        let Some(url) = address(json, Self::FIELD)? else { return Ok(None) };
+        hosts.check(&url, "iamcredentials", Self::FIELD)?;
+        Ok(Some(Self { url, delegates, lifetime }))
     }
 
     /// The same, if a file must name one.
-    pub(super) fn needed(json: &Value) -> Result<Self, Fault> {
+    pub(super) fn needed(json: &Value, hosts: &Hosts) -> Result<Self, Fault> {
         needed(json, Self::FIELD)?;
-        Self::read(json)?.ok_or_else(|| Fault::Damaged(format!("it has no `{}`", Self::FIELD)))
+        Self::read(json, hosts)?.ok_or_else(|| Fault::Damaged(format!("it has no `{}`", Self::FIELD)))
     }
 
     /// The account's name, which is the last part of the address.

@@ -135,7 +135,8 @@ pub(super) async fn by_other(
     // The end is a time of the server's, and this machine's clock may be wrong.
     let theirs = headers.get(DATE).and_then(|date| http_date(date.to_str().ok()?));
     let lasts = end.and_then(|end| end.duration_since(theirs.unwrap_or(now)).ok()).unwrap_or_default();
-    Ok(Given { token: token_in(&answer, "accessToken")?, lasts: lasts.min(Duration::from_secs(*lifetime)) })
+    let longest = Duration::from_secs((*lifetime).min(LONGEST));
+    Ok(Given { token: token_in(&answer, "accessToken")?, lasts: lasts.min(longest) })
 }
 
 /// The token in an answer as RFC 6749 has it.

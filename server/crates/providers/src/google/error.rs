@@ -53,7 +53,7 @@ pub(crate) enum GoogleError {
     /// There is no token of the identity that a file describes.
     #[error(
         "there is no token of the identity that the Google credentials in {file} stand for. It comes from {source_name}: \
-         {problem}"
+         {problem}. {advice}"
     )]
     Subject {
         /// The file.
@@ -62,6 +62,8 @@ pub(crate) enum GoogleError {
         source_name: String,
         /// The problem, in words.
         problem: String,
+        /// The thing to do.
+        advice: &'static str,
         /// True if there may be one a moment later.
         may_pass: bool,
     },

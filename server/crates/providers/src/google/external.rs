@@ -14,6 +14,7 @@ use serde_json::Value;
 
 use super::acting::Acting;
 use super::fields::{Fault, address, needed, text_of};
+use super::hosts::Hosts;
 use super::project::is_project;
 use crate::Secret;
 use crate::key_command::words;
@@ -80,7 +81,7 @@ pub(super) struct Program {
 
 impl External {
     /// The identity that a file of credentials describes.
-    pub(super) fn read(json: &Value) -> Result<Self, Fault> {
+    pub(super) fn read(json: &Value, hosts: &Hosts) -> Result<Self, Fault> {
         let (audience, token_type) = (needed(json, "audience")?, needed(json, "subject_token_type")?);
         if token_type == OF_AWS {
             return Err(Fault::Kind("external_account of AWS".to_owned()));
@@ -89,9 +90,8 @@ impl External {
             Some(url) => url,
             None => Url::parse(TOKEN_URL).map_err(|_| Fault::Damaged("it has no `token_url`".to_owned()))?,
         };
-        let acting = Acting::read(json)?;
-        of_google(&token_url, "sts", "token_url")?;
-        acting.iter().try_for_each(|acting| of_google(&acting.url, "iamcredentials", Acting::FIELD))?;
+        let acting = Acting::read(json, hosts)?;
+        hosts.check(&token_url, "sts", "token_url")?;
         let client = text_of(json, "client_id").map(|id| {
             let secret = Secret::new(text_of(json, "client_secret").unwrap_or_default());
             (id.to_owned(), secret)
@@ -155,12 +155,16 @@ impl Program {
     fn read(json: &Value) -> Result<Self, Fault> {
         let damaged = |problem: String| Fault::Damaged(format!("its `executable` {problem}"));
         let command = text_of(json, "command").ok_or_else(|| damaged("has no `command`".to_owned()))?;
-        let words = words(command).map_err(|_| damaged("has a `command` that has no words".to_owned()))?;
+        let words =
+            words(command).map_err(|problem| damaged(format!("has a `command` that cannot be used: {problem}")))?;
         let patience = json.get("timeout_millis").and_then(Value::as_u64).unwrap_or(PATIENCE);
         if !PATIENCES.contains(&patience) {
             return Err(damaged("has a `timeout_millis` that is not between 5000 and 120000".to_owned()));
         }
         let output_file = text_of(json, "output_file").map(PathBuf::from);
+        if output_file.as_ref().is_some_and(|file| file.is_relative()) {
+            return Err(damaged("names an `output_file` that is not named from the root on".to_owned()));
+        }
         Ok(Self { words, patience: Duration::from_millis(patience), output_file })
     }
 }
@@ -189,27 +193,6 @@ fn is_safe(url: &Url) -> bool {
     url.scheme() == "https" || url.scheme() == "http" && is_near
 }
 
-/// Checks that an address is that of a service of Google's, or on this machine.
-fn of_google(url: &Url, service: &str, field: &str) -> Result<(), Fault> {
-    let host = url.host_str().unwrap_or_default();
-    if is_loopback(url) || is_host_of(host, service) {
-        return Ok(());
-    }
-    Err(Fault::Damaged(format!(
-        "its `{field}` is none of Google's ({service}.googleapis.com), so no token is sent there"
-    )))
-}
-
-/// True if a host is one of the forms that Google has for a service: everywhere, in a region, or by a private endpoint.
-fn is_host_of(host: &str, service: &str) -> bool {
-    let Some(name) = host.strip_suffix(".googleapis.com") else { return false };
-    let is_label = |label: Option<&str>| label.is_some_and(|label| !label.is_empty() && !label.contains('.'));
-    let by_private = name.strip_suffix(".p").and_then(|name| name.strip_prefix(service)?.strip_prefix('-'));
-    let in_region = name.strip_prefix(service).and_then(|name| name.strip_prefix('.'));
-    let of_region = name.strip_suffix(service).and_then(|name| name.strip_suffix(['.', '-']));
-    name == service || [by_private, in_region, of_region].into_iter().any(is_label)
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -229,13 +212,17 @@ mod tests {
         file
     }
 
+    fn read(file: &Value) -> Result<External, Fault> {
+        External::read(file, &Hosts::default())
+    }
+
     fn from(source: Value) -> Result<External, Fault> {
-        External::read(&with("credential_source", source))
+        read(&with("credential_source", source))
     }
 
     #[test]
     fn a_file_of_each_source_is_read() {
-        let external = External::read(&file()).ok().unwrap();
+        let external = read(&file()).ok().unwrap();
         assert!(external.source == Source::File("/var/run/token".into(), None));
         assert_eq!((external.project().as_deref(), external.acting), (Some("123"), None));
         let url = from(json!({ "url": "http://169.254.169.254/token", "headers": { "Metadata": "True" },
@@ -253,11 +240,11 @@ mod tests {
             Acting::FIELD,
             json!("https://iamcredentials.googleapis.com/v1/projects/-/serviceAccounts/a@b:generateAccessToken"),
         );
-        let acting = External::read(&acting).ok().unwrap().acting.unwrap();
+        let acting = read(&acting).ok().unwrap().acting.unwrap();
         assert_eq!((acting.email(), acting.lifetime), (Some("a@b"), 3_600));
         let mut person = with("workforce_pool_user_project", json!("p-1"));
         person["audience"] = json!("//iam.googleapis.com/locations/global/workforcePools/p/providers/q");
-        let person = External::read(&person).ok().unwrap();
+        let person = read(&person).ok().unwrap();
         assert_eq!((person.user_project.as_deref(), person.project()), (Some("p-1"), None));
     }
 
@@ -265,7 +252,7 @@ mod tests {
     fn tokens_are_sent_to_googles_hosts_only() {
         for host in ["sts", "eu.sts", "sts.eu-west1", "eu-west1-sts", "sts-of-mine.p"] {
             assert!(
-                External::read(&with("token_url", json!(format!("https://{host}.googleapis.com/v1/token")))).is_ok(),
+                read(&with("token_url", json!(format!("https://{host}.googleapis.com/v1/token")))).is_ok(),
                 "{host}"
             );
         }
@@ -279,12 +266,15 @@ mod tests {
             "https://.sts.googleapis.com/v1/token",
             "https://googleapis.com/v1/token",
             "http://sts.googleapis.com/v1/token",
+            "http://127.0.0.1:9999/v1/token",
+            "http://localhost:9999/v1/token",
+            "https://[::1]/v1/token",
         ] {
-            let refused = External::read(&with("token_url", json!(url)));
+            let refused = read(&with("token_url", json!(url)));
             assert!(matches!(refused, Err(Fault::Damaged(problem)) if problem.contains("`token_url`")), "{url}");
         }
         let other = with(Acting::FIELD, json!("https://sts.googleapis.com/x:generateAccessToken"));
-        assert!(matches!(External::read(&other), Err(Fault::Damaged(problem)) if problem.contains(Acting::FIELD)));
+        assert!(matches!(read(&other), Err(Fault::Damaged(problem)) if problem.contains(Acting::FIELD)));
     }
 
     #[test]
@@ -299,7 +289,8 @@ mod tests {
             (json!({ "file": "/a", "format": { "type": "json" } }), "`subject_token_field_name`"),
             (json!({ "file": "/a", "format": { "type": "xml" } }), "neither `text` nor `json`"),
             (json!({ "executable": {} }), "no `command`"),
-            (json!({ "executable": { "command": "'" } }), "has no words"),
+            (json!({ "executable": { "command": "/a 'b" } }), "a quotation mark or a backslash that nothing follows"),
+            (json!({ "executable": { "command": "/a", "output_file": "kept" } }), "`output_file`"),
             (json!({ "executable": { "command": "/a", "timeout_millis": 1 } }), "`timeout_millis`"),
         ] {
             let refused = from(source);
@@ -310,13 +301,13 @@ mod tests {
             (with("credential_source", json!({ "environment_id": "aws1" })), "external_account of AWS"),
             (with("credential_source", json!({ "certificate": {} })), "external_account of a certificate"),
         ] {
-            assert!(matches!(External::read(&file), Err(Fault::Kind(named)) if named == kind), "{kind}");
+            assert!(matches!(read(&file), Err(Fault::Kind(named)) if named == kind), "{kind}");
         }
         for name in ["audience", "subject_token_type", "credential_source"] {
-            let refused = External::read(&with(name, Value::Null));
+            let refused = read(&with(name, Value::Null));
             assert!(matches!(&refused, Err(Fault::Damaged(problem)) if problem.contains(name)), "{name}");
         }
-        let refused = External::read(&with("workforce_pool_user_project", json!("p")));
+        let refused = read(&with("workforce_pool_user_project", json!("p")));
         assert!(matches!(refused, Err(Fault::Damaged(problem)) if problem.contains("workforce")));
     }
 }

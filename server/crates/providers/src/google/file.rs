@@ -11,6 +11,7 @@ use super::acting::Acting;
 use super::error::GoogleError;
 use super::external::External;
 use super::fields::{Fault, address, needed, text_of};
+use super::hosts::Hosts;
 use super::project::is_project;
 use crate::Secret;
 use crate::cloud::SIGN_IN_AT_GOOGLE;
@@ -73,10 +74,10 @@ impl fmt::Debug for Kept {
 ///
 /// # Errors
 /// The file cannot be read, or its credentials cannot be used; says why and what to do, without anything secret.
-pub(super) fn read(path: &Path) -> Result<Option<Kept>, GoogleError> {
+pub(super) fn read(path: &Path, hosts: &Hosts) -> Result<Option<Kept>, GoogleError> {
     let file = || path.display().to_string();
     match own_file::text(path) {
-        Ok(text) => parse(&text).map(Some).map_err(|fault| match fault {
+        Ok(text) => parse(&text, hosts).map(Some).map_err(|fault| match fault {
             Fault::Kind(kind) => GoogleError::Kind { file: file(), kind },
             Fault::Damaged(problem) => {
                 let advice =
@@ -93,7 +94,7 @@ pub(super) fn read(path: &Path) -> Result<Option<Kept>, GoogleError> {
     }
 }
 
-fn parse(text: &str) -> Result<Kept, Fault> {
+fn parse(text: &str, hosts: &Hosts) -> Result<Kept, Fault> {
     let json: Value = serde_json::from_str(text)
         .map_err(|error| Fault::Damaged(format!("line {} is not valid JSON", error.line().max(1))))?;
     if !json.is_object() {
@@ -102,7 +103,7 @@ fn parse(text: &str) -> Result<Kept, Fault> {
     if text_of(&json, "universe_domain").is_some_and(|universe| universe != UNIVERSE) {
         return Err(Fault::Damaged(format!("its `universe_domain` is not {UNIVERSE}, the only one that is known")));
     }
-    let who = who(&json, true)?;
+    let who = who(&json, true, hosts)?;
     let of_pool = match &who {
         Who::External(external) => external.project(),
         Who::Service(_) | Who::User(_) | Who::Impersonated(..) => None,
@@ -112,7 +113,7 @@ fn parse(text: &str) -> Result<Kept, Fault> {
 }
 
 /// The account that an object describes; of one that acts for another, `may_act` says that it may.
-fn who(json: &Value, may_act: bool) -> Result<Who, Fault> {
+fn who(json: &Value, may_act: bool, hosts: &Hosts) -> Result<Who, Fault> {
     let token_url = || match address(json, "token_uri")? {
         Some(url) => Ok(url),
         None => Url::parse(TOKEN_URL).map_err(|_| Fault::Damaged("it has no `token_uri`".to_owned())),
@@ -132,12 +133,12 @@ fn who(json: &Value, may_act: bool) -> Result<Who, Fault> {
             token_url: token_url()?,
         })),
         Some("impersonated_service_account") if may_act => {
-            let acting = Acting::needed(json)?;
+            let acting = Acting::needed(json, hosts)?;
             let source = json.get("source_credentials").filter(|source| source.is_object());
             let source = source.ok_or_else(|| Fault::Damaged("it has no `source_credentials`".to_owned()))?;
-            Ok(Who::Impersonated(Box::new(who(source, false)?), acting))
+            Ok(Who::Impersonated(Box::new(who(source, false, hosts)?), acting))
         }
-        Some("external_account") => External::read(json).map(Box::new).map(Who::External),
+        Some("external_account") => External::read(json, hosts).map(Box::new).map(Who::External),
         Some(kind) => {
             let is_plain = |c: &char| c.is_ascii_alphanumeric() || *c == '_' || *c == '-';
             Err(Fault::Kind(kind.chars().filter(is_plain).take(LONGEST_KIND).collect()))
@@ -162,6 +163,10 @@ mod tests {
 
     use super::super::testing::{service_account, user};
     use super::*;
+
+    fn parse(text: &str) -> Result<Kept, Fault> {
+        super::parse(text, &Hosts::default())
+    }
 
     fn damage(json: &Value) -> String {
         match parse(&json.to_string()) {
@@ -215,11 +220,36 @@ mod tests {
         }
         assert_eq!(parse("{\n \"type\": hunter2"), Err(Fault::Damaged("line 2 is not valid JSON".to_owned())));
         let twice = json!({ "type": "impersonated_service_account",
-            "service_account_impersonation_url": "https://x.example",
+            "service_account_impersonation_url": "https://iamcredentials.googleapis.com/v1/x",
             "source_credentials": { "type": "impersonated_service_account" } });
         assert_eq!(parse(&twice.to_string()), Err(Fault::Kind("impersonated_service_account".into())));
         let other = json!({ "type": "other_account\u{1b}[2J", "audience": "hunter2" });
         assert_eq!(parse(&other.to_string()), Err(Fault::Kind("other_account2J".into())));
+    }
+
+    #[test]
+    fn no_account_that_acts_for_another_sends_its_token_to_a_host_that_is_none_of_googles() {
+        let external = json!({ "type": "external_account", "subject_token_type": "urn:ietf:params:oauth:token-type:jwt",
+            "audience": "//iam.googleapis.com/projects/1/locations/global/workloadIdentityPools/p/providers/q",
+            "token_url": "https://sts.googleapis.com/v1/token", "credential_source": { "file": "/var/run/token" } });
+        let google = "https://oauth2.googleapis.com/token";
+        for source in [external, user(google), service_account(google)] {
+            let acting = |url: &str| {
+                json!({ "type": "impersonated_service_account", "service_account_impersonation_url": url,
+                    "source_credentials": source })
+            };
+            let of_google = acting("https://iamcredentials.googleapis.com/v1/x:generateAccessToken");
+            assert!(parse(&of_google.to_string()).is_ok());
+            for url in [
+                "https://evil.example/x:generateAccessToken",
+                "https://iamcredentials.googleapis.com.evil.example/x:generateAccessToken",
+                "https://storage.googleapis.com/x:generateAccessToken",
+                "http://127.0.0.1:9999/x:generateAccessToken",
+            ] {
+                let problem = damage(&acting(url));
+                assert!(problem.contains("`service_account_impersonation_url` is none of Google's"), "{problem}");
+            }
+        }
     }
 
     proptest! {

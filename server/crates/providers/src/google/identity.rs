@@ -7,6 +7,7 @@ use std::sync::Arc;
 use net::Clients;
 
 use super::endpoint::PATIENCE;
+use super::hosts;
 use super::search::Surroundings;
 use super::tokens::Tokens;
 use crate::aws::RunProgram;
@@ -20,6 +21,7 @@ const VARIABLES: &[&str] = &[
     "GCE_METADATA_HOST",
     "NO_GCE_CHECK",
     "GOOGLE_EXTERNAL_ACCOUNT_ALLOW_EXECUTABLES",
+    hosts::HERE,
 ];
 
 /// An identity at Google, by all that it is found by.

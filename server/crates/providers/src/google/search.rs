@@ -11,6 +11,7 @@ use net::{Clients, Url};
 
 use super::error::GoogleError;
 use super::file::{self, Kept};
+use super::hosts::{self, Hosts};
 use super::metadata;
 use crate::aws::RunProgram;
 use crate::clock::Clock;
@@ -73,9 +74,10 @@ impl Surroundings {
     /// There are none, or those that are named cannot be used; says where, and what to do.
     pub(super) fn find(&self) -> Result<Found, GoogleError> {
         let mut looked = vec![format!("{FILE}: it is not set")];
+        let hosts = Hosts::new(self.variable(hosts::HERE));
         if let Some(named) = self.variable(FILE) {
             let file = self.named(named, FILE)?;
-            let kept = file::read(&file)?.ok_or_else(|| GoogleError::File {
+            let kept = file::read(&file, &hosts)?.ok_or_else(|| GoogleError::File {
                 file: file.display().to_string(),
                 problem: "there is no such file".to_owned(),
                 advice: format!("Set {FILE} to another, or unset it and run `{SIGN_IN_AT_GOOGLE}`"),
@@ -83,7 +85,7 @@ impl Surroundings {
             return Ok(Found::File { file, kept });
         }
         if let Some(file) = self.usual_file()? {
-            match file::read(&file)? {
+            match file::read(&file, &hosts)? {
                 Some(kept) => return Ok(Found::File { file, kept }),
                 None => looked.push(format!("{}: there is no such file", file.display())),
             }

@@ -28,11 +28,24 @@ pub(super) struct NoToken {
     pub(super) source: String,
     /// The problem, in words, without anything of a token.
     pub(super) problem: String,
+    /// The thing to do.
+    pub(super) advice: &'static str,
     /// True if there may be one a moment later.
     pub(super) may_pass: bool,
 }
 
 impl Source {
+    /// The thing to do if no token comes from there.
+    fn advice(&self) -> &'static str {
+        match self {
+            Self::File(..) => "Check that you may read this file, and that the program that writes it still does",
+            Self::Url { .. } => "Check that this server runs, and that the `url` and its `format` are right",
+            Self::Program(_) => {
+                "Check the `executable` of the credentials, and run the program in a terminal to see why"
+            }
+        }
+    }
+
     /// The place, for words. Addresses and arguments can hold secrets.
     fn name(&self) -> String {
         match self {
@@ -59,10 +72,18 @@ pub(super) async fn token(around: &Arc<Surroundings>, external: &External) -> Re
         }
         Source::Program(program) => printed(around, external, program).await,
     };
-    let named = |problem: Problem| NoToken { source: external.source.name(), problem: problem.0, may_pass: problem.1 };
+    let named = |problem: Problem| NoToken {
+        source: external.source.name(),
+        problem: problem.0,
+        advice: external.source.advice(),
+        may_pass: problem.1,
+    };
     let token = found.map_err(named)?;
-    let is_token = !token.expose().is_empty() && token.expose().len() <= MOST;
-    is_token.then_some(token).ok_or_else(|| named(of("it has no token")))
+    if is_token(&token) { Ok(token) } else { Err(named(of("it has no token"))) }
+}
+
+fn is_token(token: &Secret) -> bool {
+    (1..=MOST).contains(&token.expose().len())
 }
 
 /// A problem, and whether it may pass.
@@ -123,7 +144,10 @@ async fn printed(around: &Arc<Surroundings>, external: &External, program: &Prog
         let kept = kept.await.ok().flatten().and_then(|text| serde_json::from_str::<Value>(&text).ok());
         // One without an end is over, as for google-auth.
         let kept = kept.filter(|kept| kept.get("expiration_time").is_some());
-        if let Some(Ok(token)) = kept.map(|kept| said(&kept, now)) {
+        // Words about a token are then always about one that the program has printed.
+        if let Some(Ok(token)) = kept.map(|kept| said(&kept, now))
+            && is_token(&token)
+        {
             return Ok(token);
         }
     }
@@ -142,7 +166,10 @@ fn is_users_own(around: &Surroundings, words: &[String]) -> Result<(), Problem> 
     if !is_named_whole {
         return Err(of("it is not named from the root on, so it would be a different program in each folder"));
     }
-    match words.iter().any(|word| word.starts_with('/') && !around.run.is_users_own(Path::new(word))) {
+    // The program runs in `/`, so a path without a first `/` begins there too.
+    let mut paths = words.iter().filter_map(|word| Some((word, word.split_at_checked(word.find('/')?)?.1)));
+    let is_own = |path: &Path| around.run.is_users_own(path);
+    match paths.any(|(word, rest)| !is_own(&Path::new("/").join(word)) || !is_own(Path::new(rest))) {
         true => Err(of("it does not run, since a project or a command may have written it")),
         false => Ok(()),
     }
@@ -195,7 +222,12 @@ fn seconds(now: u64) -> f64 {
 }
 
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, NoToken> {
-    let ending = |_| NoToken { source: "Azimuth".to_owned(), problem: "it is ending".to_owned(), may_pass: true };
+    let ending = |_| NoToken {
+        source: "Azimuth".to_owned(),
+        problem: "it is ending".to_owned(),
+        advice: "Start it again",
+        may_pass: true,
+    };
     tokio::task::spawn_blocking(work).await.map_err(ending)
 }
 

@@ -238,8 +238,8 @@ impl Tokens {
 
     async fn given_to_external(&self, external: &External, file: &Path) -> Result<Given, GoogleError> {
         let subject = subject::token(&self.around, external).await.map_err(|failure| {
-            let NoToken { source, problem, may_pass } = failure;
-            GoogleError::Subject { file: file.display().to_string(), source_name: source, problem, may_pass }
+            let NoToken { source: source_name, problem, advice, may_pass } = failure;
+            GoogleError::Subject { file: file.display().to_string(), source_name, problem, advice, may_pass }
         })?;
         let Surroundings { http, patience, .. } = &*self.around;
         let given = endpoint::by_exchange(http, *patience, external, &subject).await;

@@ -6,6 +6,7 @@ use async_trait::async_trait;
 use net::Clients;
 use serde_json::{Value, json};
 
+use super::super::hosts;
 use super::super::testing::{service_account, user};
 use super::*;
 use crate::aws::RunProgram;
@@ -73,6 +74,11 @@ impl Person {
     fn set(mut self, name: &'static str, value: &str) -> Self {
         self.variables.insert(name, value.to_owned());
         self
+    }
+
+    /// The same, for whom this server stands in for Google's.
+    fn near(self, server: &Server) -> Self {
+        self.set(hosts::HERE, &server.url())
     }
 
     fn tokens(&self) -> Tokens {
@@ -231,7 +237,7 @@ async fn a_token_of_another_account_is_asked_for_with_the_users_own() {
     let url = format!("{}/v1/projects/-/serviceAccounts/robot:generateAccessToken", server.url());
     let file = json!({ "type": "impersonated_service_account", "service_account_impersonation_url": url,
         "delegates": ["d"], "source_credentials": user(&server.url()) });
-    let person = Person::with(&file);
+    let person = Person::with(&file).near(&server);
     let tokens = person.tokens();
     assert_eq!(bearer(&tokens.token().await.unwrap()), "Bearer ya29.other");
     assert_eq!(bearer(&tokens.token().await.unwrap()), "Bearer ya29.other");
@@ -248,7 +254,7 @@ async fn a_token_of_another_account_is_asked_for_with_the_users_own() {
     let mut file = file;
     file["source_credentials"] = user(&server.url());
     file["service_account_impersonation_url"] = json!(server.url());
-    let problem = Person::with(&file).problem().await;
+    let problem = Person::with(&file).near(&server).problem().await;
     assert!(problem.contains("Service Account Token Creator") && problem.contains("PERMISSION_DENIED"), "{problem}");
 }
 
@@ -414,7 +420,7 @@ async fn the_end_of_another_accounts_token_is_told_by_the_servers_clock() {
     let url = format!("{}/robot:generateAccessToken", server.url());
     let file = json!({ "type": "impersonated_service_account", "service_account_impersonation_url": url,
         "source_credentials": user(&server.url()) });
-    let mut person = Person::with(&file);
+    let mut person = Person::with(&file).near(&server);
     person.now = a_day_ahead;
     let tokens = person.tokens();
     for _ in 0..2 {
@@ -423,6 +429,28 @@ async fn the_end_of_another_accounts_token_is_told_by_the_servers_clock() {
         assert!(token.ends <= a_day_ahead() + Duration::from_secs(3_600), "no longer than was asked for");
     }
     assert_eq!(server.asked().len(), 2);
+}
+
+#[tokio::test]
+async fn no_token_of_another_account_is_kept_for_longer_than_google_gives_one() {
+    let other = json!({ "accessToken": "ya29.other", "expireTime": "2094-11-06T08:49:37Z" }).to_string();
+    let server = Server::start(vec![token("ya29.ada", 3_600), Answer::status(200, &other)]).await;
+    let file = json!({ "type": "impersonated_service_account", "source_credentials": user(&server.url()),
+        "service_account_impersonation_url": format!("{}/robot:generateAccessToken", server.url()),
+        "service_account_impersonation": { "token_lifetime_seconds": u64::MAX } });
+    let token = Person::with(&file).near(&server).tokens().token().await.unwrap();
+    assert!(token.ends <= SystemTime::now() + Duration::from_secs(12 * 3_600), "{token:?}");
+}
+
+#[tokio::test]
+async fn the_token_of_another_identity_goes_to_no_server_on_this_machine_that_the_user_has_not_named() {
+    let server = Server::start(vec![token("ya29.evil", 3_600)]).await;
+    let person = Person::new();
+    let key = person.home.path().join("id_ed25519");
+    std::fs::write(&key, "hunter2-key").unwrap();
+    person.keep(&external(&server, &json!({ "file": key })).to_string());
+    let problem = person.problem().await;
+    assert!(problem.contains("`token_url` is none of Google's") && server.asked().is_empty(), "{problem}");
 }
 
 /// The file of another identity, whose token comes from this source.
@@ -435,7 +463,7 @@ fn external(server: &Server, source: &Value) -> Value {
 #[tokio::test]
 async fn the_token_of_another_identity_is_exchanged_and_read_again_each_time() {
     let server = Server::start(vec![token("ya29.one", 100), token("ya29.two", 3_600)]).await;
-    let person = Person::new();
+    let person = Person::new().near(&server);
     let subject = person.home.path().join("subject");
     std::fs::write(&subject, "hunter2-first\n").unwrap();
     person.keep(&external(&server, &json!({ "file": subject })).to_string());
@@ -452,9 +480,11 @@ async fn the_token_of_another_identity_is_exchanged_and_read_again_each_time() {
     assert_eq!((sent[0].len(), sent[0]["scope"].as_str()), (6, "https://www.googleapis.com/auth/cloud-platform"));
     assert_eq!(sent[0]["requested_token_type"], "urn:ietf:params:oauth:token-type:access_token");
     assert_eq!(tokens.project().await.unwrap().as_deref(), Some("123"), "it is that of the pool");
-    let person = Person::with(&external(&server, &json!({ "file": "/no/such/token" })));
+    let person = Person::with(&external(&server, &json!({ "file": "/no/such/token" }))).near(&server);
     let failure = person.tokens().token().await.unwrap_err();
-    assert!(failure.to_string().contains("/no/such/token: it cannot be read"), "{failure}");
+    for part in ["/no/such/token: it cannot be read", "Check that you may read this file"] {
+        assert!(failure.to_string().contains(part), "{failure}");
+    }
     assert_eq!(failure.told("vertex").kind, ports::model::ModelErrorKind::Unauthorized);
 }
 
@@ -469,7 +499,7 @@ async fn the_token_of_another_identity_may_come_from_a_server_and_act_for_an_acc
     file["service_account_impersonation_url"] = json!(format!("{}/robot@p:generateAccessToken", server.url()));
     file["service_account_impersonation"] = json!({ "token_lifetime_seconds": 1_200 });
     (file["client_id"], file["client_secret"]) = (json!("id"), json!("hunter2-client"));
-    let person = Person::with(&file);
+    let person = Person::with(&file).near(&server);
     assert_eq!(bearer(&person.tokens().token().await.unwrap()), "Bearer ya29.robot");
     let asked = server.asked();
     assert_eq!((asked[0].path.as_str(), asked[0].headers["metadata"].to_str().unwrap()), ("/identity", "True"));
@@ -488,14 +518,15 @@ async fn the_token_of_another_identity_may_come_from_a_server_and_act_for_an_acc
     let refused = refused(&json!({ "error": "invalid_grant", "error_description": "hunter2-subject has expired" }));
     for (answers, part, may_pass) in [
         (vec![Answer::status(503, "hunter2")], "status 503", true),
-        (vec![Answer::status(401, "hunter2")], "status 401", false),
+        (vec![Answer::status(401, "hunter2")], "status 401. Check that this server runs", false),
         (vec![Answer::status(200, "hunter2")], "no JSON", false),
         (vec![Answer::status(200, r#"{"value": "hunter2-subject"}"#), refused], "identity pool", false),
     ] {
         let server = Server::start(answers).await;
         let mut source = source.clone();
         source["url"] = json!(server.url());
-        let failure = Person::with(&external(&server, &source)).tokens().token().await.unwrap_err();
+        let person = Person::with(&external(&server, &source)).near(&server);
+        let failure = person.tokens().token().await.unwrap_err();
         assert!(failure.to_string().contains(part) && !failure.to_string().contains("hunter2"), "{failure}");
         let kind = failure.told("vertex").kind;
         assert_eq!(kind == ports::model::ModelErrorKind::Transient, may_pass, "{failure}");
@@ -511,7 +542,7 @@ async fn a_program_prints_the_token_of_another_identity_only_if_the_user_allows_
             "id_token": token, "expiration_time": end })
         .to_string()
     };
-    let mut person = Person::new();
+    let mut person = Person::new().near(&server);
     person.prints = Some(printed("hunter2-printed", 9_999_999_999));
     let program = person.home.path().join("sso").display().to_string();
     let kept = person.home.path().join("kept");
@@ -527,6 +558,9 @@ async fn a_program_prints_the_token_of_another_identity_only_if_the_user_allows_
         ("./sso".to_owned(), "from the root on"),
         ("/project/sso".to_owned(), "a project or a command may have written it"),
         (format!("{program} /project/script"), "a project or a command may have written it"),
+        (format!("{program} --config=/project/x"), "a project or a command may have written it"),
+        (format!("{program} -f/project/x"), "a project or a command may have written it"),
+        (format!("{program} project/x"), "a project or a command may have written it"),
     ] {
         keep(&person, &command);
         let problem = person.problem().await;
@@ -548,6 +582,9 @@ async fn a_program_prints_the_token_of_another_identity_only_if_the_user_allows_
     std::fs::write(&kept, printed("hunter2-kept", 1)).unwrap();
     let mut person = person;
     person.prints = None;
+    // Nor is one that is empty taken from there.
+    std::fs::write(&kept, printed("", 9_999_999_999)).unwrap();
     let problem = person.problem().await;
+    assert!(problem.contains("run the program in a terminal"), "{problem}");
     assert!(problem.contains("there is none") && !problem.contains("hunter2"), "{problem}");
 }
