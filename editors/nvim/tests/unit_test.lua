@@ -774,10 +774,11 @@ function T.the_next_model_is_one_of_the_last_ones_and_each_comes_once()
   end
   support.equal(after("a/1", { "b/1", "a/1", "b/2" }), "b/1")
   support.equal(after("b/1", { "a/1", "b/1", "b/2" }), "a/1")
-  support.equal(after("b/1", { "b/1" }), "a/1")
-  support.equal(after(nil, nil), "a/1")
-  models = { model("a/1") }
-  support.equal(after("a/1", nil), nil)
+  support.equal(after("b/1", { "b/1" }), nil)
+  support.equal(after(nil, nil), nil)
+  models = { model("a/1"), model("b/1"), { id = "scripted/tour", available = true, scripted = true } }
+  support.equal(after("b/1", { "b/1", "a/1", "scripted/tour" }), "a/1")
+  support.equal(after("a/1", { "a/1", "scripted/tour" }), nil)
   models = {}
   support.equal(after("a/1", nil), nil)
 end

@@ -26,7 +26,7 @@ import type { Server } from './server/server';
 import type { Follow } from './session/follow';
 import { showPermissions } from './session/permissions';
 import { chooseMode, pickAcceptEdits, pickMode, pickSession, pickThinking, remove, rename } from './session/pickers';
-import { nextModelOf, pickModel } from './session/modelPicker';
+import { NextModel, pickModel } from './session/modelPicker';
 import type { Session } from './session/session';
 import { restore } from './session/undo';
 import { showJobs } from './terminal/jobs';
@@ -61,6 +61,7 @@ type Given = Item | { proposalId: ProposalId; hunkId?: HunkId } | vscode.Comment
 export function registerCommands(parts: Parts): vscode.Disposable {
   const { server, request, session, keys, chat, review, diffs, terminals, follow, inline, edits, instruct, switches, counts, costs, facts, output } = parts;
   const accounts = { request, keys, restart: () => server.restart(), refresh: () => facts.refresh() };
+  const next = new NextModel(session, request, server.onModels);
   const commands: Record<string, (...given: never[]) => unknown> = {
     'azimuth.chat.open': () => chat.focus(),
     'azimuth.chat.addSelection': () => addSelection(chat),
@@ -77,7 +78,7 @@ export function registerCommands(parts: Parts): vscode.Disposable {
     'azimuth.session.rename': () => withSession(session, (current) => rename(session, current)),
     'azimuth.session.delete': () => withSession(session, (current) => remove(session, current)),
     'azimuth.model.select': () => pickModel(session, request, server.onModels),
-    'azimuth.model.next': () => nextModelOf(session, request),
+    'azimuth.model.next': () => next.take(),
     'azimuth.thinking.select': () => pickThinking(session, request),
     'azimuth.thinking.next': () => pickThinking(session, request, true),
     'azimuth.mode.select': async (mode?: Mode) => {

@@ -156,13 +156,13 @@ M.subcommands = {
   },
   models = {
     run = function(args)
-      if args.words[1] == "next" then
-        require("azimuth.pick").next_model()
-      else
-        require("azimuth.pick").model(args.words[1], args.bang)
-      end
+      require("azimuth.pick").model(args.words[1], args.bang)
     end,
-    complete = { "next" },
+  },
+  next_model = {
+    run = function()
+      require("azimuth.pick").next_model()
+    end,
   },
   thinking = {
     run = function(args)

@@ -19,7 +19,7 @@ M.defaults = {
   { action = "sessions", modes = { "n" }, key = "s", command = "<Cmd>Azimuth sessions<CR>", desc = "choose a session" },
   { action = "new", modes = { "n" }, key = "n", command = "<Cmd>Azimuth new<CR>", desc = "new session" },
   { action = "models", modes = { "n" }, key = "m", command = "<Cmd>Azimuth models<CR>", desc = "choose a model" },
-  { action = "models next", modes = { "n" }, key = "M", command = "<Cmd>Azimuth models next<CR>", desc = "next model" },
+  { action = "next_model", modes = { "n" }, key = "M", command = "<Cmd>Azimuth next_model<CR>", desc = "next model" },
   { action = "thinking", modes = { "n" }, key = "h", command = "<Cmd>Azimuth thinking next<CR>", desc = "have the model think more, or less" },
   { action = "permission", modes = { "n" }, key = "p", command = "<Cmd>Azimuth permission<CR>", desc = "go to the question" },
   { action = "cancel", modes = { "n" }, key = "c", command = "<Cmd>Azimuth cancel<CR>", desc = "cancel the turn" },

@@ -78,8 +78,12 @@ end
 local by_itself = "default"
 
 ---@param model string
-local function select_model(model)
+---@param done? fun(model?: string) Called with the model's id, or without one if it failed.
+local function select_model(model, done)
   client.request(requests.model_select, { model = model, sessionId = client.session() }, function(err, result)
+    if done then
+      done(result and result.model.id)
+    end
     if not failed(err) then
       local level = result.model.level
       local thinks = level and (", thinking: %s"):format(level) or ""
@@ -189,40 +193,75 @@ local function current_model(models)
   end)
 end
 
---- The model after the one that is in use, of those chosen last, or of all that can be used if there are not two of
---- those. They follow each other as they are listed, since the order of the last ones changes with each choice.
+--- The model after the one that is in use, of those chosen last. They follow each other as they are listed, since the
+--- order of the last ones changes with each choice. None if there are not two of those: nobody chose the others, and
+--- some of them would be paid for.
 ---@param listed azimuth.ModelListResult
 ---@param current? string
 ---@return azimuth.ModelInfo?
 function M.model_after(listed, current)
-  local usable = vim.tbl_filter(function(model)
-    return model.available and not model.ruledOut
-  end, listed.models)
   local choices = vim.tbl_filter(function(model)
-    return model.id == current or vim.tbl_contains(listed.recent or {}, model.id)
-  end, usable)
-  choices = #choices > 1 and choices or usable
+    local is_usable = model.available and not model.ruledOut and not model.scripted
+    return is_usable and (model.id == current or vim.tbl_contains(listed.recent or {}, model.id))
+  end, listed.models)
+  if #choices < 2 then
+    return nil
+  end
   local at = vim.iter(ipairs(choices)):find(function(_, model)
     return model.id == current
   end) or 0
-  local next_one = choices[at % math.max(1, #choices) + 1]
-  return next_one and next_one.id ~= current and next_one or nil
+  return choices[at % #choices + 1]
 end
 
---- Chooses the next model.
-function M.next_model()
+--- The number of times that the next model was asked for and is not chosen yet, and the model that was chosen last. The
+--- event that tells of it may come a moment after the next key.
+local asked = 0
+---@type { session?: string, before?: string, model: string, at: integer }?
+local chosen = nil
+local EVENT_MS = 1000
+
+---@return string?
+local function model_now()
+  local state = client.state()
+  local now = state and state.model
+  if chosen and chosen.session == client.session() and chosen.before == now and vim.uv.now() - chosen.at < EVENT_MS then
+    return chosen.model
+  end
+  return now
+end
+
+--- Takes the next model, once for each time that it was asked for; with fewer than two that were chosen, the user
+--- chooses.
+local function take_next()
   client.request(requests.model_list, {}, function(err, result)
     if failed(err) then
+      asked = 0
+      return
+    end
+    local model = M.model_after(result, model_now() or result.default)
+    if not model then
+      asked = 0
+      M.model()
       return
     end
     local state = client.state()
-    local model = M.model_after(result, state and state.model or result.default)
-    if model then
-      select_model(model.id)
-    else
-      vim.notify("Azimuth: there is no other model that can be used.", vim.log.levels.WARN)
-    end
+    local session, before = client.session(), state and state.model
+    select_model(model.id, function(id)
+      chosen = id and { session = session, before = before, model = id, at = vim.uv.now() } or nil
+      asked = id and asked - 1 or 0
+      if asked > 0 then
+        take_next()
+      end
+    end)
   end)
+end
+
+--- Takes the next model, after those that were asked for before.
+function M.next_model()
+  asked = asked + 1
+  if asked == 1 then
+    take_next()
+  end
 end
 
 --- Chooses how much the model thinks: a level, the next one, or without a word one of a list.

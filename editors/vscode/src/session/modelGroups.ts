@@ -26,15 +26,14 @@ export function modelGroups({ models, recent = [] }: ModelListResult): ModelGrou
 }
 
 /**
- * The model after this one, of those chosen last, or of all that can be used if there are not two of those. They follow
- * each other as they are listed, since the order of the last ones changes with each choice. None if there is no other.
+ * The model after this one, of those that the user chose last. They follow each other as they are listed, since the
+ * order of the last ones changes with each choice. None if there are not two of those: nobody chose the others, and some
+ * of them would be paid for.
  */
 export function nextModel({ models, recent = [] }: ModelListResult, current: string | undefined): ModelInfo | undefined {
-  const usable = models.filter((model) => model.available && model.ruledOut !== true);
-  const chosen = usable.filter((model) => model.id === current || recent.includes(model.id));
-  const choices = chosen.length > 1 ? chosen : usable;
+  const choices = models.filter((model) => model.available && model.ruledOut !== true && !model.scripted && (model.id === current || recent.includes(model.id)));
   const next = choices[(choices.findIndex((model) => model.id === current) + 1) % choices.length];
-  return next?.id === current ? undefined : next;
+  return choices.length < 2 || next?.id === current ? undefined : next;
 }
 
 /** The facts by which people choose a model, in one line. */

@@ -7,6 +7,9 @@ import { iconless } from '../text';
 import { modelFacts, modelGroups, nextModel } from './modelGroups';
 import type { Session } from './session';
 
+/** An event of a choice comes within this time, in milliseconds. */
+const EVENT_MS = 1_000;
+
 interface ModelItem extends vscode.QuickPickItem {
   /** None for a heading. */
   model?: ModelInfo;
@@ -20,16 +23,42 @@ export async function pickModel(session: Session, request: Request, onChange: vs
   await request('azimuth/model/select', { model: model.id, sessionId: await session.some() });
 }
 
-/** Chooses the next one of the models that were chosen last. */
-export async function nextModelOf(session: Session, request: Request): Promise<void> {
-  const listed = await request('azimuth/model/list', {});
-  const next = nextModel(listed, session.state?.model ?? listed.default);
-  if (next === undefined) {
-    void vscode.window.showInformationMessage('Azimuth: there is no other model that can be used.');
-    return;
+/** Takes the next one of the models that were chosen last; with fewer than two of those, the user chooses. */
+export class NextModel {
+  private last: Promise<unknown> = Promise.resolve();
+  /** The model that was chosen last, and in which session: its event may come a moment after the next key. */
+  private chosen: { session: string; model: string; before: string | undefined; at: number } | undefined;
+
+  constructor(private readonly session: Session, private readonly request: Request, private readonly onChange: vscode.Event<void>) {}
+
+  /** Takes the next one, after those that were asked for before. */
+  take(): Promise<void> {
+    const taken = this.last.then(() => this.choose());
+    this.last = taken.catch(() => undefined);
+    // The picker is not waited for: the next key opens another one in its place.
+    return taken.then((picks) => (picks ? pickModel(this.session, this.request, this.onChange) : undefined));
   }
-  const { model } = await request('azimuth/model/select', { model: next.id, sessionId: await session.some() });
-  vscode.window.setStatusBarMessage(`Azimuth: the model is ${iconless(model.name)}`, 5_000);
+
+  /** Gives true if the user has to choose. */
+  private async choose(): Promise<boolean> {
+    const listed = await this.request('azimuth/model/list', {});
+    const next = nextModel(listed, this.current() ?? listed.default);
+    if (next === undefined) return true;
+    const before = this.session.state?.model;
+    const session = await this.session.some();
+    const { model } = await this.request('azimuth/model/select', { model: next.id, sessionId: session });
+    this.chosen = { session, model: model.id, before, at: Date.now() };
+    // A message is announced by screen readers, and one in the status bar is not.
+    void vscode.window.showInformationMessage(`Azimuth: the model is ${iconless(model.name)}.`);
+    return false;
+  }
+
+  private current(): string | undefined {
+    const now = this.session.state?.model;
+    const { chosen } = this;
+    const isNewer = chosen !== undefined && chosen.session === this.session.id && chosen.before === now && Date.now() - chosen.at < EVENT_MS;
+    return isNewer ? chosen.model : now;
+  }
 }
 
 /** Shows the models, and shows them anew when a slow provider has listed its own. */

@@ -23,10 +23,24 @@ test('the next model is one of the last ones, and each of them comes once', () =
   const models = ['a/1', 'a/2', 'b/1', 'b/2'].map((id) => model(id, { available: id !== 'b/2' }));
   assert.equal(nextModel({ models, recent: ['b/1', 'a/1', 'b/2'] }, 'a/1')?.id, 'b/1');
   assert.equal(nextModel({ models, recent: ['a/1', 'b/1', 'b/2'] }, 'b/1')?.id, 'a/1');
-  assert.equal(nextModel({ models, recent: ['b/1'] }, 'b/1')?.id, 'a/1', 'all that can be used if none else was chosen');
-  assert.equal(nextModel({ models }, undefined)?.id, 'a/1');
-  assert.equal(nextModel({ models: models.slice(0, 1) }, 'a/1'), undefined);
+  assert.equal(nextModel({ models, recent: ['b/1'] }, 'b/1'), undefined, 'nobody chose another one');
+  assert.equal(nextModel({ models }, undefined), undefined);
   assert.equal(nextModel({ models: [] }, 'a/1'), undefined);
+  const played = [model('a/1'), model('b/1'), model('scripted/tour', { scripted: true })];
+  assert.equal(nextModel({ models: played, recent: ['b/1', 'a/1', 'scripted/tour'] }, 'b/1')?.id, 'a/1', 'a script is no model');
+  assert.equal(nextModel({ models: played, recent: ['a/1', 'scripted/tour'] }, 'a/1'), undefined);
+});
+
+test('with three models chosen, each key leads to the next of the three', () => {
+  const models = ['a/1', 'a/2', 'a/3', 'b/1'].map((id) => model(id));
+  const visited = ['a/1'];
+  let recent = ['a/1', 'a/2', 'a/3'];
+  for (let key = 0; key < 6; key += 1) {
+    const next = nextModel({ models, recent }, visited.at(-1))?.id ?? '';
+    recent = [next, ...recent.filter((id) => id !== next)];
+    visited.push(next);
+  }
+  assert.deepEqual(visited, ['a/1', 'a/2', 'a/3', 'a/1', 'a/2', 'a/3', 'a/1']);
 });
 
 test('the facts of a model are in one line', () => {
