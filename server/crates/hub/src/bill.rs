@@ -227,13 +227,21 @@ pub(crate) fn unpriced(spent: &[Spent]) -> BTreeMap<String, u64> {
     unpriced.into_iter().map(|(model, sums)| (model, sums.unpriced)).collect()
 }
 
-/// The requests by model. One with an id for thinking, such as `x-thinking`, is `x` if that was asked too.
+/// The requests by model.
 pub(crate) fn by_model<'a>(spent: impl IntoIterator<Item = &'a Spent> + Clone) -> BTreeMap<String, Sums> {
-    let asked: HashSet<_> = spent.clone().into_iter().map(|row| row.model.as_str()).collect();
-    grouped(spent, |row| {
-        let plain = ["-thinking", ":thinking"].iter().find_map(|end| row.model.strip_suffix(end));
-        plain.filter(|plain| asked.contains(plain)).unwrap_or(&row.model).to_owned()
-    })
+    let names = names(spent.clone().into_iter().map(|row| row.model.as_str()));
+    grouped(spent, |row| names.get(row.model.as_str()).copied().unwrap_or(&row.model).to_owned())
+}
+
+/// The names under which models are counted. One with an id for thinking, such as `x-thinking`, is `x` if that was
+/// asked too, unless a model of its own is called so.
+pub(crate) fn names<'a>(models: impl IntoIterator<Item = &'a str>) -> HashMap<&'a str, &'a str> {
+    let asked: HashSet<_> = models.into_iter().collect();
+    let name = |model: &'a str| {
+        let plain = ["-thinking", ":thinking"].iter().find_map(|end| model.strip_suffix(end));
+        plain.filter(|plain| asked.contains(plain) && !providers::is_listed_model(model)).unwrap_or(model)
+    };
+    asked.iter().map(|model| (*model, name(model))).collect()
 }
 
 /// The rows of a bill. `sessions` are those whose titles or projects are told.
@@ -336,13 +344,21 @@ mod tests {
             spent(1, "s", "a/x", 1, Some(0.25)),
             spent(1, "s", "b/x:thinking", 1, Some(0.125)),
             spent(1, "s", "c/k-thinking", 1, None),
+            spent(1, "s", "openrouter/moonshotai/kimi-k2", 1, None),
+            spent(1, "s", "openrouter/moonshotai/kimi-k2-thinking", 1, None),
         ];
         let named = |name: &str, requests, cost, unpriced| (name.to_owned(), requests, cost, unpriced);
         let alone = "a model is called as it was asked for if there is no other";
         let rows = rows(&requests, By::Model);
         assert_eq!(
             rows,
-            [named("a/x", 2, 0.5, 0), named("b/x:thinking", 1, 0.125, 0), named("c/k-thinking", 1, 0.0, 1)],
+            [
+                named("a/x", 2, 0.5, 0),
+                named("b/x:thinking", 1, 0.125, 0),
+                named("c/k-thinking", 1, 0.0, 1),
+                named("openrouter/moonshotai/kimi-k2", 1, 0.0, 1),
+                named("openrouter/moonshotai/kimi-k2-thinking", 1, 0.0, 1),
+            ],
             "{alone}"
         );
     }

@@ -58,6 +58,18 @@ pub trait Store: Send + Sync {
     /// [`StoreError::NotFound`], or a failure of the store; what is no JSON is one.
     fn raw_events(&self, session: &SessionId, since: u64) -> Result<Vec<SequencedEvent<Box<RawValue>>>, StoreError>;
 
+    /// Hands on the time and the JSON of each event of these kinds, in order, one at a time: results of tools may be
+    /// large. What is no JSON is handed on too.
+    ///
+    /// # Errors
+    /// A failure of the store. A session that is not there has no events.
+    fn each_event(
+        &self,
+        session: &SessionId,
+        kinds: &[&str],
+        each: &mut dyn FnMut(u64, &str),
+    ) -> Result<(), StoreError>;
+
     /// One session.
     ///
     /// # Errors

@@ -150,6 +150,12 @@ pub fn is_known(name: &str) -> bool {
     named(name).is_some()
 }
 
+/// True if some provider is known to have a model with just this id, in any spelling.
+pub fn is_listed(id: &str) -> bool {
+    let name = registry::canonical(id);
+    models().iter().any(|model| registry::canonical(&model.id) == name) || registry::has(&name)
+}
+
 /// The model that another server has under its maker's name in some other spelling, without its price: each host has
 /// its own.
 pub(crate) fn elsewhere(id: &str) -> Option<Cow<'static, Model>> {

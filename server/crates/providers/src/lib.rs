@@ -55,7 +55,7 @@ pub use address::address_problem;
 pub use aws::RunProgram;
 pub use catalog::{Catalog, CatalogError, Models, Unlisted, Untried};
 pub use compat::Compat;
-pub use data::is_known as is_known_model;
+pub use data::{is_known as is_known_model, is_listed as is_listed_model};
 pub use google::is_project as is_google_project;
 pub use keep::KeepLists;
 pub use key_command::{KeyCommand, KeyCommands, RunCommand};

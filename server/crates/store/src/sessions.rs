@@ -223,6 +223,26 @@ pub(crate) fn raw_events(
     read_events(connection, session, since, usize::MAX, |json| RawValue::from_string(json.to_owned()))
 }
 
+/// Hands on the time and the JSON of each event of these kinds.
+pub(crate) fn each_event(
+    connection: &Connection,
+    session: &SessionId,
+    kinds: &[&str],
+    each: &mut dyn FnMut(u64, &str),
+) -> Result<(), Error> {
+    // The kind of an event is the first that is written of it, so that the others need not be read as JSON.
+    let is_one: Vec<_> = (2..kinds.len() + 2).map(|at| format!("json LIKE ?{at}")).collect();
+    let sql = format!("SELECT at, json FROM events WHERE session = ?1 AND ({}) ORDER BY seq", is_one.join(" OR "));
+    let mut statement = connection.prepare_cached(&sql)?;
+    let begins = kinds.iter().map(|kind| format!(r#"{{"type":"{kind}"%"#));
+    let values = std::iter::once(session.as_str().to_owned()).chain(begins);
+    let mut rows = statement.query(rusqlite::params_from_iter(values))?;
+    while let Some(row) = rows.next()? {
+        each(from_sql(row.get(0)?), row.get_ref(1)?.as_str().map_err(rusqlite::Error::from)?);
+    }
+    Ok(())
+}
+
 /// The events after `since`, at most `limit`, each as `read` makes it from its JSON.
 fn read_events<E>(
     connection: &Connection,

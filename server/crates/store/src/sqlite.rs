@@ -240,6 +240,15 @@ impl Store for SqliteStore {
         self.read(|connection| sessions::raw_events(connection, session, since))
     }
 
+    fn each_event(
+        &self,
+        session: &SessionId,
+        kinds: &[&str],
+        each: &mut dyn FnMut(u64, &str),
+    ) -> Result<(), StoreError> {
+        self.read(|connection| sessions::each_event(connection, session, kinds, each))
+    }
+
     fn info(&self, session: &SessionId) -> Result<SessionInfo, StoreError> {
         self.read(|connection| sessions::info(connection, session))
     }

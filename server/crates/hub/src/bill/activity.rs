@@ -5,16 +5,16 @@ use std::collections::{BTreeMap, HashMap};
 use ports::store::{Store, StoreError};
 use protocol::content::{Timing, Usage};
 use protocol::costs::{Activity, ModelSpeed, ToolCalls};
+use protocol::session::{Purpose, SessionInfo};
 use protocol::{SequencedEvent, ToolCallId};
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::all_sessions;
+use super::{all_sessions, names};
 use crate::clock::{day_of, name_of};
 
-/// The kinds of events that count here. The kind is the first that is written of an event, so that the others need not
-/// be read.
+/// The kinds of events that count here.
 const KINDS: &[&str] = &[
     "turnStarted",
     "turnModelChanged",
@@ -35,31 +35,28 @@ pub struct Overall {
     pub days: Option<u32>,
     /// The first of them, such as `2026-11-21`.
     pub since: Option<String>,
-    /// The number of conversations with a turn, without those that another one started.
+    /// The number of chats with a turn, without those that another one started. Changes of a selection are none.
     pub conversations: u64,
     /// The activity.
     #[serde(flatten)]
     pub activity: Activity,
 }
 
-/// Reads the activity of the last days, today (UTC) among them, or of all time, from the logs of all sessions. Blocks,
-/// and takes the longer the more there is in the logs.
+/// Reads the activity of the last days, today (UTC) among them, or of all time, from the logs of all sessions that had
+/// any in this time. Blocks, and takes the longer the more there is in the logs. Accepted suggestions are none.
 ///
 /// # Errors
 /// A failure of the store.
 pub fn overall(store: &dyn Store, days: Option<u32>, now: u64) -> Result<Overall, StoreError> {
     let since = days.map(|days| day_of(now).saturating_sub(days.saturating_sub(1)));
     let (mut reading, mut conversations) = (Reading::since(since.unwrap_or_default()), 0);
-    for info in all_sessions(store)? {
-        let events = match store.raw_events(&info.session_id, 0) {
-            Ok(events) => events,
-            // It was deleted since it was listed.
-            Err(StoreError::NotFound { .. }) => continue,
-            Err(error) => return Err(error),
-        };
-        let turns = reading.turns;
-        reading.read(&events, info.parent.is_some());
-        conversations += u64::from(info.parent.is_none() && reading.turns > turns);
+    let is_read = |info: &SessionInfo| info.purpose != Purpose::Suggestions && day_of(info.updated_at) >= reading.since;
+    let sessions: Vec<_> = all_sessions(store)?.into_iter().filter(is_read).collect();
+    for info in sessions {
+        let (turns, is_child) = (reading.turns, info.parent.is_some());
+        let mut log = Log::new(is_child);
+        store.each_event(&info.session_id, KINDS, &mut |at, json| reading.take(&mut log, at, json))?;
+        conversations += u64::from(info.purpose == Purpose::Chat && !is_child && reading.turns > turns);
     }
     Ok(Overall { days, since: since.map(name_of), conversations, activity: reading.finish() })
 }
@@ -139,6 +136,22 @@ struct Outcome {
     is_error: bool,
 }
 
+/// A log as far as it was read.
+struct Log {
+    /// True if no user gave the prompts.
+    is_child: bool,
+    /// The model that is asked.
+    model: String,
+    /// The tools that were called.
+    called: HashMap<ToolCallId, String>,
+}
+
+impl Log {
+    fn new(is_child: bool) -> Self {
+        Self { is_child, model: String::new(), called: HashMap::new() }
+    }
+}
+
 /// The measured answers of a model.
 #[derive(Default)]
 struct Measured {
@@ -165,44 +178,52 @@ impl Reading {
 
     /// Reads the log of a session.
     fn read(&mut self, events: &[SequencedEvent<Box<RawValue>>], is_child: bool) {
-        let (mut model, mut open) = (String::new(), HashMap::new());
+        let mut log = Log::new(is_child);
         for event in events {
             let json = event.event.get();
             let is_one = |kind: &str| json.strip_prefix(r#"{"type":""#).is_some_and(|rest| rest.starts_with(kind));
+            // The kind is the first that is written of an event, so that the others need not be read.
+            if KINDS.iter().any(|kind| is_one(kind)) {
+                self.take(&mut log, event.at, json);
+            }
+        }
+    }
+
+    /// Takes in the next event of a log. Those before the first day tell which model and which tool a later one means.
+    fn take(&mut self, log: &mut Log, at: u64, json: &str) {
+        let counts = u64::from(day_of(at) >= self.since);
+        match serde_json::from_str(json) {
+            Ok(Told::TurnStarted { prompt, model }) => {
+                log.model = model;
+                self.turns += counts;
+                self.prompts += counts * u64::from(!log.is_child && !prompt.is_empty());
+            }
+            Ok(Told::TurnModelChanged { model }) => log.model = model,
+            Ok(Told::Steered {}) => self.prompts += counts * u64::from(!log.is_child),
+            // A message of ours in the model's name is no request, and uses nothing.
+            Ok(Told::MessageCompleted { usage, timing: None }) if usage == Usage::default() => {}
+            Ok(Told::MessageCompleted { usage, timing }) => {
+                self.requests += counts;
+                if let Some(timing) = timing.filter(|_| counts > 0) {
+                    self.speeds.entry(log.model.clone()).or_default().add(&usage, timing);
+                }
+            }
+            Ok(Told::RequestPaid {}) => self.requests += counts,
+            Ok(Told::ToolCallStarted { tool_call_id, name }) => {
+                // A call that was interrupted may be made again.
+                if log.called.insert(tool_call_id, name.clone()).is_none() && counts > 0 {
+                    self.tools.entry(name).or_default().0 += 1;
+                }
+            }
+            Ok(Told::ToolCallEnded { result }) => {
+                // A call of the day before is not counted, and neither is its failure.
+                let name = log.called.get(&result.tool_call_id).filter(|_| result.is_error && counts > 0);
+                if let Some((_, failed)) = name.and_then(|name| self.tools.get_mut(name)) {
+                    *failed += 1;
+                }
+            }
             // One that cannot be read is found by whoever opens the session.
-            if !KINDS.iter().any(|kind| is_one(kind)) || day_of(event.at) < self.since {
-                continue;
-            }
-            match serde_json::from_str(json) {
-                Ok(Told::TurnStarted { prompt, model: asked }) => {
-                    model = asked;
-                    self.turns += 1;
-                    self.prompts += u64::from(!is_child && !prompt.is_empty());
-                }
-                Ok(Told::TurnModelChanged { model: asked }) => model = asked,
-                Ok(Told::Steered {}) => self.prompts += u64::from(!is_child),
-                // A message of ours in the model's name is no request, and uses nothing.
-                Ok(Told::MessageCompleted { usage, timing: None }) if usage == Usage::default() => {}
-                Ok(Told::MessageCompleted { usage, timing }) => {
-                    self.requests += 1;
-                    if let Some(timing) = timing {
-                        self.speeds.entry(model.clone()).or_default().add(&usage, timing);
-                    }
-                }
-                Ok(Told::RequestPaid {}) => self.requests += 1,
-                Ok(Told::ToolCallStarted { tool_call_id, name }) => {
-                    // A call that was interrupted may be made again.
-                    if open.insert(tool_call_id, name.clone()).is_none() {
-                        self.tools.entry(name).or_default().0 += 1;
-                    }
-                }
-                Ok(Told::ToolCallEnded { result }) => {
-                    if let Some(name) = open.get(&result.tool_call_id).filter(|_| result.is_error) {
-                        self.tools.entry(name.clone()).or_default().1 += 1;
-                    }
-                }
-                Err(_) => {}
-            }
+            Err(_) => {}
         }
     }
 
@@ -210,8 +231,15 @@ impl Reading {
         let mut tools: Vec<_> =
             self.tools.into_iter().map(|(name, (calls, failed))| ToolCalls { name, calls, failed }).collect();
         tools.sort_by_key(|tool| std::cmp::Reverse(tool.calls));
+        let names = names(self.speeds.keys().map(String::as_str));
+        let mut measured = BTreeMap::<&str, Measured>::new();
+        for (model, Measured { first_ms, rates }) in &self.speeds {
+            let of = measured.entry(names.get(model.as_str()).copied().unwrap_or(model)).or_default();
+            of.first_ms.extend(first_ms);
+            of.rates.extend(rates);
+        }
         let mut speeds: Vec<_> =
-            self.speeds.into_iter().filter_map(|(model, measured)| measured.speed(model)).collect();
+            measured.into_iter().filter_map(|(model, measured)| measured.speed(model.to_owned())).collect();
         speeds.sort_by_key(|speed| std::cmp::Reverse(speed.answers));
         Activity { prompts: self.prompts, turns: self.turns, requests: self.requests, tools, speeds }
     }
@@ -311,6 +339,32 @@ mod tests {
         reading.read(&some(), false);
         let activity = reading.finish();
         assert_eq!((activity.prompts, activity.turns, activity.requests, activity.tools.len()), (0, 1, 0, 1));
+    }
+
+    #[test]
+    fn a_turn_over_midnight_has_its_model() {
+        let timing = json!({ "firstMs": 200, "totalMs": 1000 });
+        let events = log(&[
+            (1, began(&["Hello."], "a")),
+            (1, called("1", "read")),
+            (2, ended("1", true)),
+            (2, answered(50, timing)),
+        ]);
+        let mut reading = Reading::since(2);
+        reading.read(&events, false);
+        let activity = reading.finish();
+        assert_eq!((activity.prompts, activity.turns, activity.requests, activity.tools.len()), (0, 0, 1, 0));
+        assert_eq!(activity.speeds.iter().map(|speed| speed.model.as_str()).collect::<Vec<_>>(), ["a"]);
+    }
+
+    #[test]
+    fn the_speed_of_a_model_and_of_its_id_for_thinking_is_one() {
+        let timing = || json!({ "firstMs": 200, "totalMs": 1000 });
+        let names = ["a/x", "a/x-thinking", "b/moonshotai/kimi-k2", "b/moonshotai/kimi-k2-thinking"];
+        let asked = names.map(|model| [(1, began(&["Hello."], model)), (1, answered(50, timing()))]);
+        let speeds = of_session(&log(&asked.concat()), false).speeds;
+        let told: Vec<_> = speeds.iter().map(|speed| (speed.model.as_str(), speed.answers)).collect();
+        assert_eq!(told, [("a/x", 2), (names[2], 1), (names[3], 1)]);
     }
 
     #[test]

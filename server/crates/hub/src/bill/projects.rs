@@ -1,5 +1,7 @@
 //! The projects in a bill: the first folder of each session.
 
+use std::collections::HashMap;
+
 use project::paths;
 use protocol::session::SessionInfo;
 
@@ -16,20 +18,26 @@ pub(super) fn of(info: &SessionInfo) -> String {
 
 /// Gives rows of projects a short name: that of the folder, with as many above it as tell it from the others.
 pub(super) fn name(lines: &mut [Line]) {
-    let all: Vec<_> = lines.iter().map(|line| line.name.clone()).collect();
+    // The number of paths with each end. A path is once among the rows.
+    let mut paths_with = HashMap::<String, usize>::new();
+    for line in lines.iter() {
+        ends(&line.name).for_each(|end| *paths_with.entry(end).or_default() += 1);
+    }
     for line in lines {
         if line.name.is_empty() {
             (line.name, line.deleted) = (DELETED.to_owned(), true);
             continue;
         }
-        let others = || all.iter().filter(|other| **other != line.name);
-        let parts: Vec<_> = line.name.split(['/', '\\']).filter(|part| !part.is_empty()).collect();
-        let ends = (1..parts.len()).map(|count| parts[parts.len() - count..].join("/"));
-        let is_alone = |end: &String| {
-            !others().any(|other| format!("/{}", other.replace('\\', "/")).ends_with(&format!("/{end}")))
-        };
-        line.title = ends.into_iter().find(is_alone);
+        let short = ends(&line.name).find(|end| paths_with.get(end) == Some(&1));
+        // One that is as long as the path tells no more than the path.
+        line.title = short.filter(|end| end.len() + 1 < line.name.len());
     }
+}
+
+/// The ends of a path, the shortest first.
+fn ends(path: &str) -> impl Iterator<Item = String> {
+    let parts: Vec<_> = path.split(['/', '\\']).filter(|part| !part.is_empty()).map(str::to_owned).collect();
+    (1..=parts.len()).map(move |count| parts[parts.len() - count..].join("/"))
 }
 
 #[cfg(test)]

@@ -34,6 +34,12 @@ pub(crate) fn made_as(name: &str) -> Option<Model> {
     MAKERS.iter().find_map(|maker| parse(maker, section(maker)?.lines().find(is_it)?))
 }
 
+/// True if some provider has a model with this canonical name.
+pub(crate) fn has(name: &str) -> bool {
+    let mut ids = FILE.lines().filter_map(|line| line.split_once('\t')).map(|(id, _)| id);
+    ids.any(|id| canonical(id) == name)
+}
+
 /// A model's name without what hosts add to it: a folder (`openai/`), a region and a publisher (`us.anthropic.`), a
 /// date, and Amazon's version (`-v1:0`, and behind a publisher `-v1`), which elsewhere is a part of the name
 /// (`deepseek-v3`); with `.` written as `-`, in small letters. What is left is equal for equal models.
