@@ -65,6 +65,7 @@ mod tests {
     use serde_json::Value;
 
     use super::super::file::{Who, read};
+    use super::super::hosts::Hosts;
     use super::super::testing::{KEY, pem, service_account};
     use super::*;
 
@@ -138,7 +139,9 @@ mod tests {
         let file = folder.path().join("key.json");
         #[expect(clippy::disallowed_methods, reason = "a test writes a file of Google's")]
         std::fs::write(&file, service_account("https://oauth2.googleapis.com/token").to_string()).unwrap();
-        let Some(Who::Service(account)) = read(&file).unwrap().map(|kept| kept.who) else { panic!() };
+        let Some(Who::Service(account)) = read(&file, &Hosts::default()).unwrap().map(|kept| kept.who) else {
+            panic!()
+        };
         assert!(assertion(&account, SystemTime::now()).is_ok());
     }
 
