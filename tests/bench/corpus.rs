@@ -61,7 +61,7 @@ fn one_turn(log: &mut Vec<Event>, number: usize) {
                 AssistantBlock::text(piece.repeat(4)),
                 AssistantBlock::tool_call(id.clone(), "read_file", input.clone()),
             ],
-            usage: Usage { input: 4000, output: 120, cache_read: 20_000, cache_write: 0 },
+            usage: Usage { input: 4000, output: 120, cache_read: 20_000, cache_write: 0, cache_write_hour: 0 },
             cost: Some(0.01),
             timing: None,
             opening: Opening::default(),

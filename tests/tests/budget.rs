@@ -16,7 +16,7 @@ use protocol::{Event, SessionId, methods};
 use serde_json::json;
 
 /// The tokens that the model server reports of each request.
-const USAGE: Usage = Usage { input: 80, output: 10, cache_read: 20, cache_write: 0 };
+const USAGE: Usage = Usage { input: 80, output: 10, cache_read: 20, cache_write: 0, cache_write_hour: 0 };
 
 /// The cost of a request, at the price of the model in the program's data.
 async fn cost_of_a_request(setup: &Setup, project: &Project) -> f64 {

@@ -16,10 +16,14 @@ const MODEL: &str = "test/claude-opus-5-5";
 /// A user with two models of Anthropic's, at a server with these flags.
 fn anthropic(model: &ModelServer, flags: &str) -> Setup {
     let setup = Setup::empty();
+    setup.configure(&configuration(model, flags));
+    setup
+}
+
+fn configuration(model: &ModelServer, flags: &str) -> String {
     let configuration = Setup::configuration(model, Wire::Anthropic).replace("test/model-1", MODEL);
     let models = configuration.replace("[\"model-1\"]", "[\"claude-opus-5-5\", \"claude-sonnet-5-5\"]");
-    setup.configure(&format!("{models}compat = {{ {flags} }}\n"));
-    setup
+    format!("{models}compat = {{ {flags} }}\n")
 }
 
 async fn turn(client: &Client, session: &SessionId, prompt: &str, end: StopReason) {
@@ -157,5 +161,35 @@ async fn the_vendor_says_why_its_cache_missed_also_after_a_restart() {
     assert!(tokens.is_some_and(|tokens| tokens.parse::<u64>().is_ok_and(|tokens| tokens > 0)), "{reasons:?}");
     let own = "the last request was shorter than 1024 tokens, which vendors do not keep";
     assert_eq!(reasons[1].as_deref(), Some(own), "the vendor finds that nothing has changed");
+    assert_eq!(client.finish().await, 0);
+}
+
+#[tokio::test]
+async fn the_users_conversations_are_kept_for_an_hour_and_paid_for_so() {
+    let model = ModelServer::start([Answer::says("One."), Answer::says("Two."), Answer::says("Three.")]).await;
+    let (setup, project) = (anthropic(&model, "cache_hour = true"), project());
+    let usual = configuration(&model, "cache_hour = true");
+    setup.configure(&format!("cache_hour = true\n{usual}"));
+    let client = Client::start(&setup, &project, Profile::panel()).await;
+    let session = client.new_session().await;
+    turn(&client, &session, "One.", StopReason::EndTurn).await;
+    turn(&client, &session, "Two.", StopReason::EndTurn).await;
+    assert_eq!(client.finish().await, 0);
+
+    setup.configure(&usual);
+    let client = again(&setup, &project, &session).await;
+    turn(&client, &session, "Three.", StopReason::EndTurn).await;
+    let marks = |asked: &Asked| {
+        let body = asked.body().to_string();
+        [r#""ephemeral","ttl":"1h""#, r#"{"type":"ephemeral"}"#].map(|mark| body.matches(mark).count())
+    };
+    let marks: Vec<_> = model.asked().iter().map(marks).collect();
+    assert_eq!(marks, [[3, 0], [4, 0], [0, 4]]);
+    let rounds = rounds(&client, &session).await;
+    let written: Vec<_> = rounds.iter().map(|round| (round.usage.cache_write, round.usage.cache_write_hour)).collect();
+    assert_eq!(written, [(30, 30), (30, 30), (0, 0)]);
+    // $4 for a million tokens of input, $20 of output, $0.20 read, and $8 stored for an hour.
+    let paid = (50.0 * 4.0 + 10.0 * 20.0 + 20.0 * 0.2 + 30.0 * 8.0) / 1e6;
+    assert!(rounds[0].cost.is_some_and(|cost| (cost - paid).abs() < 1e-12), "{:?}", rounds[0].cost);
     assert_eq!(client.finish().await, 0);
 }

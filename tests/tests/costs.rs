@@ -20,7 +20,7 @@ const PRICED: &str = "test/claude-sonnet-4-6";
 /// A time of the first day, in milliseconds since the Unix epoch: noon of 2024-10-04.
 const FIRST: u64 = 20_000 * 86_400_000 + 43_200_000;
 /// The tokens that the model server reports of each request.
-const USAGE: Usage = Usage { input: 80, output: 10, cache_read: 20, cache_write: 0 };
+const USAGE: Usage = Usage { input: 80, output: 10, cache_read: 20, cache_write: 0, cache_write_hour: 0 };
 
 /// A user with a model that has a price and one for titles that has none, on a day that the test sets.
 struct World {

@@ -12,7 +12,7 @@ use protocol::{Event, SessionId, methods};
 use serde_json::{Value, json};
 
 /// The tokens that the model server reports of each request.
-const USAGE: Usage = Usage { input: 80, output: 10, cache_read: 20, cache_write: 0 };
+const USAGE: Usage = Usage { input: 80, output: 10, cache_read: 20, cache_write: 0, cache_write_hour: 0 };
 /// A model, and one that is dearer; the prices of both are in the program's data.
 const OWN: &str = "claude-sonnet-4-6";
 const WISE: &str = "claude-opus-4-6";

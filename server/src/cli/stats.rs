@@ -188,7 +188,7 @@ mod tests {
     use super::*;
 
     fn amount(input: u64, cost: Option<f64>) -> Amount {
-        Amount(Sums::one(Usage { input, output: 7, cache_read: input, cache_write: 0 }, cost))
+        Amount(Sums::one(Usage { input, output: 7, cache_read: input, cache_write: 0, cache_write_hour: 0 }, cost))
     }
 
     fn empty(days: Option<u32>) -> Bill {

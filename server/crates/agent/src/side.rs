@@ -72,6 +72,7 @@ pub async fn ask(model: &dyn Model, request: SideRequest) -> SideAnswer {
         before: Before::default(),
         // Its prompt has nothing in common with the session's, but whoever pays for that pays for this too.
         cache_key: session,
+        cache_hour: false,
     };
     let mut used = Usage::default();
     let text = tokio::select! {
@@ -152,7 +153,8 @@ mod tests {
     }
 
     fn says(events: Vec<Result<ModelEvent, ModelError>>) -> Says {
-        let price = Price { input: 2.0, output: 8.0, cache_read: 0.0, cache_write: 0.0, long: None };
+        let price =
+            Price { input: 2.0, output: 8.0, cache_read: 0.0, cache_write: 0.0, cache_write_hour: None, long: None };
         let info = ModelInfo {
             id: "test/small".to_owned(),
             name: "Small".to_owned(),

@@ -92,6 +92,8 @@ pub struct TurnContext {
     pub answered: Option<ToolCallId>,
     /// The level at which the model is to think, or the nearest that it has; none for the one that it was chosen with.
     pub thinking: Option<ThinkingLevel>,
+    /// True if vendors are to keep the conversation in their caches for an hour, where they can.
+    pub cache_hour: bool,
     /// True if an answer is dropped as soon as an edit in it is seen to fail, which saves the rest of its tokens.
     pub stop_early: bool,
     /// The mark of files in an answer's text, where these become calls ([`crate::file_blocks`]).
@@ -216,6 +218,7 @@ struct Turn {
     system: Arc<str>,
     tools: Arc<[ToolSpec]>,
     thinking: Option<ThinkingLevel>,
+    cache_hour: bool,
     stop_early: bool,
     gate: Gate,
     history: History,
@@ -273,6 +276,7 @@ impl Turn {
             fallbacks: context.fallbacks,
             system: context.system,
             thinking: context.thinking,
+            cache_hour: context.cache_hour,
             stop_early: context.stop_early,
             gate: Gate {
                 file_mark: context.file_blocks,

@@ -156,6 +156,8 @@ pub struct Settings {
     pub edit_mode: Option<EditForm>,
     /// Tools that models are told of although their form of editing has others.
     pub edit_tools: Vec<String>,
+    /// True if vendors are to keep conversations in their caches for an hour.
+    pub cache_hour: bool,
     /// True if an answer is dropped as soon as an edit in it is seen to fail.
     pub stop_early: bool,
     /// True if models may write long new files in the text of their answers.

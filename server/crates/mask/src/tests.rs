@@ -298,6 +298,7 @@ fn request(messages: Vec<Arc<Message>>) -> Request {
         thinking: None,
         before: Before::default(),
         cache_key: String::new(),
+        cache_hour: false,
     }
 }
 

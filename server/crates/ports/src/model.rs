@@ -104,6 +104,8 @@ pub struct Request {
     pub before: Before,
     /// A key that stays the same for a session, for vendors that route by it to their caches.
     pub cache_key: String,
+    /// True if the vendor is to keep the prompt for an hour, where it can. It costs more than the usual minutes.
+    pub cache_hour: bool,
 }
 
 /// The requests to a model before another one to it, in the same conversation. Empty for one that stands alone.
@@ -212,18 +214,28 @@ pub struct Response {
     pub usage: Usage,
 }
 
+/// What input costs that is stored for an hour, as a multiple of other input: so it is for all of Anthropic's models, at
+/// Bedrock, Vertex AI and Foundry too, and for long prompts (platform.claude.com/docs/en/build-with-claude/prompt-caching,
+/// and the prices of pypi `litellm` 1.109).
+const HOUR: f64 = 2.0;
+
 /// The cost of a request in US dollars. Every token counts once, because [`Usage`] separates the kinds for all vendors.
 pub fn cost(price: &Price, usage: &Usage) -> f64 {
     let millions = |tokens: u64| tokens as f64 / 1e6;
     let prompt = usage.input.saturating_add(usage.cache_read).saturating_add(usage.cache_write);
-    let [input, output, cache_read, cache_write] = match price.long.filter(|long| prompt > long.above) {
-        Some(long) => [long.input, long.output, long.cache_read, long.cache_write],
-        None => [price.input, price.output, price.cache_read, price.cache_write],
+    let [input, output, cache_read, cache_write, hour] = match price.long.filter(|long| prompt > long.above) {
+        Some(long) => [long.input, long.output, long.cache_read, long.cache_write, long.input * HOUR],
+        None => {
+            let hour = price.cache_write_hour.unwrap_or(price.input * HOUR);
+            [price.input, price.output, price.cache_read, price.cache_write, hour]
+        }
     };
+    let for_hour = usage.cache_write_hour.min(usage.cache_write);
     millions(usage.input) * input
         + millions(usage.output) * output
         + millions(usage.cache_read) * cache_read
-        + millions(usage.cache_write) * cache_write
+        + millions(usage.cache_write - for_hour) * cache_write
+        + millions(for_hour) * hour
 }
 
 /// The reason why an answer ended.

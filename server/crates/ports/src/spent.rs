@@ -73,7 +73,7 @@ mod tests {
     #[test]
     fn the_share_of_the_cache_is_of_all_input_and_not_of_the_output() {
         let hits = |input, cache_read, cache_write| {
-            let usage = Usage { input, output: 1_000, cache_read, cache_write };
+            let usage = Usage { input, output: 1_000, cache_read, cache_write, cache_write_hour: 0 };
             Sums::one(usage, None).cache_hits()
         };
         assert_eq!(hits(50, 25, 25), Some(0.25));

@@ -249,6 +249,10 @@ pub struct Usage {
     pub cache_read: u64,
     /// Input tokens written to the vendor's cache.
     pub cache_write: u64,
+    /// Those of them that were written for an hour, which costs more. Sums of several requests may leave it out, since
+    /// they have the cost beside them.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub cache_write_hour: u64,
 }
 
 /// The time that a model's answer took, by a clock that is never set back.
@@ -259,6 +263,11 @@ pub struct Timing {
     pub first_ms: u64,
     /// From the request to the end of the answer, in milliseconds.
     pub total_ms: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes fields by reference")]
+fn is_none(count: &u64) -> bool {
+    *count == 0
 }
 
 impl Usage {
@@ -275,6 +284,7 @@ impl Usage {
             output: self.output.saturating_sub(without.output),
             cache_read: self.cache_read.saturating_sub(without.cache_read),
             cache_write: self.cache_write.saturating_sub(without.cache_write),
+            cache_write_hour: self.cache_write_hour.saturating_sub(without.cache_write_hour),
         }
     }
 }
@@ -285,5 +295,6 @@ impl std::ops::AddAssign for Usage {
         self.output = self.output.saturating_add(more.output);
         self.cache_read = self.cache_read.saturating_add(more.cache_read);
         self.cache_write = self.cache_write.saturating_add(more.cache_write);
+        self.cache_write_hour = self.cache_write_hour.saturating_add(more.cache_write_hour);
     }
 }

@@ -379,6 +379,15 @@ const GENERAL: &[Setting] = &[
         more: None,
     },
     Setting {
+        name: "cache_hour",
+        kind: Flag,
+        default: Bool(false),
+        who: USER,
+        words: "Have Anthropic's models keep your conversations in their cache for an hour, and not for five minutes. \
+                What is stored then costs twice the price of input, and not 1.25 times.",
+        more: Some("costs.md#the-cache-for-an-hour"),
+    },
+    Setting {
         name: "stop_early",
         kind: Flag,
         default: Bool(false),

@@ -36,6 +36,8 @@ pub struct Compat {
     pub effort_messages: Option<bool>,
     /// True if it says why its cache missed, where the request before is named (Anthropic).
     pub cache_diagnosis: Option<bool>,
+    /// True if it keeps a prompt for an hour where it is asked to (Anthropic).
+    pub cache_hour: Option<bool>,
     /// The header that carries the key.
     pub key_header: Option<KeyHeader>,
 }
@@ -124,6 +126,7 @@ impl Compat {
             betas: self.betas.or(under.betas),
             effort_messages: self.effort_messages.or(under.effort_messages),
             cache_diagnosis: self.cache_diagnosis.or(under.cache_diagnosis),
+            cache_hour: self.cache_hour.or(under.cache_hour),
             key_header: self.key_header.or(under.key_header),
         }
     }

@@ -27,8 +27,15 @@ mod tests {
 
     #[test]
     fn each_kind_of_token_has_its_price() {
-        let price = Price { input: 3.0, output: 15.0, cache_read: 0.3, cache_write: 3.75, long: None };
-        let usage = Usage { input: 1_000_000, output: 100_000, cache_read: 2_000_000, cache_write: 400_000 };
+        let price =
+            Price { input: 3.0, output: 15.0, cache_read: 0.3, cache_write: 3.75, cache_write_hour: None, long: None };
+        let usage = Usage {
+            input: 1_000_000,
+            output: 100_000,
+            cache_read: 2_000_000,
+            cache_write: 400_000,
+            cache_write_hour: 0,
+        };
         assert!((cost(&price, &usage) - (3.0 + 1.5 + 0.6 + 1.5)).abs() < 1e-9);
         assert_eq!(cost(&price, &Usage::default()), 0.0);
     }
@@ -36,11 +43,33 @@ mod tests {
     #[test]
     fn a_request_with_a_long_prompt_has_a_price_of_its_own_for_all_its_tokens() {
         let long = LongPrice { above: 200_000, input: 4.0, output: 18.0, cache_read: 0.4, cache_write: 5.0 };
-        let price = Price { input: 2.0, output: 12.0, cache_read: 0.2, cache_write: 2.5, long: Some(long) };
-        let usage = Usage { input: 50_000, output: 300_000, cache_read: 100_000, cache_write: 50_000 };
+        let price = Price {
+            input: 2.0,
+            output: 12.0,
+            cache_read: 0.2,
+            cache_write: 2.5,
+            cache_write_hour: None,
+            long: Some(long),
+        };
+        let usage =
+            Usage { input: 50_000, output: 300_000, cache_read: 100_000, cache_write: 50_000, cache_write_hour: 0 };
         assert!((cost(&price, &usage) - (0.1 + 3.6 + 0.02 + 0.125)).abs() < 1e-9, "the limit itself is not above it");
         let usage = Usage { input: 50_001, ..usage };
         assert!((cost(&price, &usage) - (0.200_004 + 5.4 + 0.04 + 0.25)).abs() < 1e-9);
+    }
+
+    #[test]
+    fn what_is_stored_for_an_hour_costs_twice_the_input_unless_its_price_is_told() {
+        let long = LongPrice { above: 200_000, input: 4.0, output: 18.0, cache_read: 0.4, cache_write: 5.0 };
+        let price = Price { input: 2.0, cache_write: 2.5, long: Some(long), ..Price::default() };
+        let usage = Usage { cache_write: 100_000, cache_write_hour: 60_000, ..Usage::default() };
+        assert!((cost(&price, &usage) - (0.1 + 0.24)).abs() < 1e-9, "it is a part of what is stored");
+        let own = Price { cache_write_hour: Some(3.0), ..price };
+        assert!((cost(&own, &usage) - (0.1 + 0.18)).abs() < 1e-9);
+        let usage = Usage { cache_write: 300_000, cache_write_hour: 300_000, ..usage };
+        assert!((cost(&price, &usage) - 2.4).abs() < 1e-9, "twice the price of long prompts");
+        let wrong = Usage { cache_write: 100_000, cache_write_hour: 900_000, ..usage };
+        assert!((cost(&price, &wrong) - 0.4).abs() < 1e-9, "no more than is stored");
     }
 
     #[test]

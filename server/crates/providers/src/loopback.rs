@@ -130,6 +130,7 @@ fn request() -> Request {
         thinking: None,
         before: Before::default(),
         cache_key: "abc".into(),
+        cache_hour: false,
     }
 }
 
@@ -180,7 +181,10 @@ async fn an_answer_is_read_whatever_pieces_it_comes_in() {
             let response = outcome.unwrap();
             assert_eq!(text, "I look, ä 🦀 \"now\".\n", "{vendor:?} {seed}");
             assert_eq!(response.stop, Stop::ToolUse);
-            assert_eq!(response.usage, Usage { input: 100, output: 20, cache_read: 900, cache_write: 0 });
+            assert_eq!(
+                response.usage,
+                Usage { input: 100, output: 20, cache_read: 900, cache_write: 0, cache_write_hour: 0 }
+            );
             let call = response.content.last().unwrap();
             assert!(
                 matches!(call, AssistantBlock::ToolCall { id, name, input, .. }

@@ -414,6 +414,7 @@ impl Provider {
                 betas: host.betas,
                 effort_messages: host.effort_messages,
                 cache_diagnosis: host.cache_diagnosis,
+                cache_hour: host.cache_hour,
                 ..flags.clone()
             },
             None => host,

@@ -401,5 +401,11 @@ fn tool_input(json: &str) -> Value {
 
 /// Makes the usage of a vendor whose input counts what the cache served and stored. Ours does not.
 fn usage(input: u64, output: u64, cache_read: u64, cache_write: u64) -> Usage {
-    Usage { input: input.saturating_sub(cache_read).saturating_sub(cache_write), output, cache_read, cache_write }
+    Usage {
+        input: input.saturating_sub(cache_read).saturating_sub(cache_write),
+        output,
+        cache_read,
+        cache_write,
+        cache_write_hour: 0,
+    }
 }

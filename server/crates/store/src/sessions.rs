@@ -391,6 +391,8 @@ pub(crate) fn read_info(row: &Row<'_>) -> rusqlite::Result<SessionInfo> {
             output: number(9)?,
             cache_read: number(10)?,
             cache_write: number(11)?,
+            // The sums of the list have their cost beside them, which knows it.
+            cache_write_hour: 0,
         },
         cost: row.get(12)?,
         parent: row.get::<_, Option<String>>(13)?.map(SessionId::new),

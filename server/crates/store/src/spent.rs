@@ -74,7 +74,13 @@ pub(crate) fn sums(connection: &Connection, day: u32) -> Result<Sums, Error> {
     let sql = format!("SELECT {} FROM spent WHERE day >= ?1", totals.join(", "));
     let read = |row: &Row<'_>| {
         let number = |column| row.get(column).map(|total: f64| total as u64);
-        let usage = Usage { input: number(2)?, output: number(3)?, cache_read: number(4)?, cache_write: number(5)? };
+        let usage = Usage {
+            input: number(2)?,
+            output: number(3)?,
+            cache_read: number(4)?,
+            cache_write: number(5)?,
+            cache_write_hour: 0,
+        };
         Ok(Sums { requests: number(0)?, unpriced: number(1)?, usage, cost: row.get(6)? })
     };
     Ok(connection.prepare_cached(&sql)?.query_row([day], read)?)
@@ -107,7 +113,13 @@ pub(crate) fn select() -> String {
 /// Reads a row of [`select`].
 pub(crate) fn read(row: &Row<'_>) -> rusqlite::Result<Spent> {
     let number = |column| row.get(column).map(from_sql);
-    let usage = Usage { input: number(8)?, output: number(9)?, cache_read: number(10)?, cache_write: number(11)? };
+    let usage = Usage {
+        input: number(8)?,
+        output: number(9)?,
+        cache_read: number(10)?,
+        cache_write: number(11)?,
+        cache_write_hour: 0,
+    };
     Ok(Spent {
         day: row.get(0)?,
         session: SessionId::new(row.get::<_, String>(1)?),

@@ -56,8 +56,11 @@ impl Anthropic {
 
 impl Writer for Anthropic {
     fn begin(&mut self) -> String {
-        let usage = json!({ "input_tokens": 80, "cache_read_input_tokens": 20, "cache_creation_input_tokens": 0,
-            "output_tokens": 1 });
+        // What is asked to be kept for an hour is written; else nothing is.
+        let written = if self.head.keeps_for_hour { 30 } else { 0 };
+        let usage = json!({ "input_tokens": 80 - written, "cache_read_input_tokens": 20, "output_tokens": 1,
+            "cache_creation_input_tokens": written,
+            "cache_creation": { "ephemeral_1h_input_tokens": written, "ephemeral_5m_input_tokens": 0 } });
         let message = json!({ "id": self.head.id, "type": "message", "role": "assistant", "model": "model-1",
             "content": [], "diagnostics": self.head.diagnostics, "stop_reason": null, "stop_sequence": null, "usage": usage });
         named(&json!({ "type": "message_start", "message": message })) + &named(&json!({ "type": "ping" }))

@@ -23,6 +23,8 @@ pub(super) struct Head {
     pub(super) id: String,
     /// The diagnosis, as it is sent.
     pub(super) diagnostics: Value,
+    /// True if the request asks that what is written to the cache is kept for an hour.
+    pub(super) keeps_for_hour: bool,
 }
 
 /// A request, as far as it is kept.
@@ -42,7 +44,10 @@ impl Diagnosis {
     pub(super) fn answer(&mut self, model: &str, body: &Value) -> Head {
         self.answers += 1;
         let id = format!("msg_{}", self.answers);
-        let Some(asked) = body.get("diagnostics") else { return Head { id, diagnostics: Value::Null } };
+        let keeps_for_hour = body["system"].to_string().contains(r#""ttl":"1h""#);
+        let Some(asked) = body.get("diagnostics") else {
+            return Head { id, diagnostics: Value::Null, keeps_for_hour };
+        };
         let print = Print::of(model, body);
         let reason = asked["previous_message_id"].as_str().and_then(|before| match self.prints.get(before) {
             Some(before) => print.differs(before),
@@ -50,7 +55,7 @@ impl Diagnosis {
         });
         self.prints.insert(id.clone(), print);
         let diagnostics = reason.map_or(Value::Null, |reason| json!({ "cache_miss_reason": reason }));
-        Head { id, diagnostics }
+        Head { id, diagnostics, keeps_for_hour }
     }
 }
 

@@ -208,6 +208,7 @@ impl Turn {
             thinking: self.thinking,
             before: self.history.before(&self.model.info().id),
             cache_key: self.session_id.as_str().to_owned(),
+            cache_hour: self.cache_hour,
         };
         self.opening = Opening::default();
         let cancel = self.gate.cancel.clone();

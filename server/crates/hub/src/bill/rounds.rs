@@ -17,6 +17,8 @@ const ROUNDS: usize = 20;
 /// The milliseconds for which vendors keep a prompt by default since it was last used (Anthropic's documentation names
 /// five minutes, OpenAI's five to ten).
 const KEPT: u64 = 5 * 60_000;
+/// The milliseconds for which a prompt is kept that was written for an hour.
+const KEPT_FOR_HOUR: u64 = 60 * 60_000;
 /// A prompt of fewer tokens is not kept (OpenAI's and Anthropic's documentation; some models want more).
 const SHORTEST: u64 = 1_024;
 /// The kinds of events that count here. The kind is the first that is written of an event, so that the others need not
@@ -105,6 +107,8 @@ struct Last {
     at: u64,
     /// The tokens of its input.
     input: u64,
+    /// The milliseconds for which it is kept.
+    kept: u64,
 }
 
 #[derive(Default)]
@@ -160,8 +164,18 @@ impl Reading {
         let cache_hits = Sums::one(usage, cost).cache_hits();
         self.rounds.push_front(Round { at, model, usage, cost, cache_hits, missed_because });
         self.rounds.truncate(ROUNDS);
-        self.last = Some(Last { asked: self.now.clone(), at, input });
+        let kept = self.kept(&usage);
+        self.last = Some(Last { asked: self.now.clone(), at, input, kept });
         (self.began, self.trimmed, self.other_account) = (at, false, None);
+    }
+
+    /// The time for which a request is kept: as it was written, or if nothing was, as what it read from.
+    fn kept(&self, usage: &Usage) -> u64 {
+        match &self.last {
+            _ if usage.cache_write_hour > 0 => KEPT_FOR_HOUR,
+            Some(last) if usage.cache_write == 0 && usage.cache_read > 0 => last.kept,
+            _ => KEPT,
+        }
     }
 
     /// Why the last request was not read from the cache: in the vendor's words, if it says so; else as the log tells
@@ -189,7 +203,7 @@ impl Reading {
     }
 
     /// The reason of a miss that the log tells.
-    fn found(&self, Last { asked, at, input }: &Last) -> Option<Found> {
+    fn found(&self, Last { asked, at, input, kept }: &Last) -> Option<Found> {
         let passed = self.began.saturating_sub(*at);
         let Asked { model, level, in_place, mode, turn } = &self.now;
         // Without thinking it is asked in another way, which no place within the conversation can tell.
@@ -211,9 +225,13 @@ impl Reading {
         } else if *input < SHORTEST {
             let words = format!("the last request was shorter than {SHORTEST} tokens, which vendors do not keep");
             (&[], words)
-        } else if passed > KEPT {
+        } else if passed > *kept {
             let minutes = passed / 60_000;
-            (&[], format!("{minutes} minutes had passed since the last request; vendors keep a prompt for about 5"))
+            let kept = match *kept {
+                KEPT_FOR_HOUR => "this one was kept for an hour",
+                _ => "vendors keep a prompt for about 5",
+            };
+            (&[], format!("{minutes} minutes had passed since the last request; {kept}"))
         } else if *turn != asked.turn {
             let words = "nothing in the conversation tells why; between turns, the system prompt or the tools may have \
                          changed";
@@ -393,6 +411,39 @@ mod tests {
         assert_eq!(reasons[3], "", "a long answer is no long wait");
         assert!(reasons[4].contains("may have changed"), "{reasons:?}");
         assert_eq!(reasons[5], "", "within a turn nothing is guessed");
+    }
+
+    #[test]
+    fn a_prompt_that_was_written_for_an_hour_is_kept_so_long() {
+        let writes = |at: u64, cache_read: u64, for_hour: u64| {
+            let (at, mut answer) = answer(at, 100, cache_read);
+            answer["usage"]["cacheWrite"] = 2_000.into();
+            answer["usage"]["cacheWriteHour"] = for_hour.into();
+            (at, answer)
+        };
+        let reasons = reasons(vec![
+            turn(0, "a/x", "agent"),
+            writes(1, 0, 2_000),
+            turn(20 * MINUTE, "a/x", "agent"),
+            writes(21 * MINUTE, 10, 2_000),
+            // It writes nothing, and so it is kept as what it was read from.
+            answer(22 * MINUTE, 100, 2_000),
+            turn(52 * MINUTE, "a/x", "agent"),
+            answer(53 * MINUTE, 2_100, 10),
+            turn(70 * MINUTE, "a/x", "agent"),
+            writes(71 * MINUTE, 10, 2_000),
+            turn(141 * MINUTE, "a/x", "agent"),
+            writes(142 * MINUTE, 10, 0),
+            turn(150 * MINUTE, "a/x", "agent"),
+            writes(151 * MINUTE, 10, 0),
+        ]);
+        let unknown = "nothing in the conversation tells why";
+        assert!(reasons[1].starts_with(unknown), "{reasons:?}");
+        assert_eq!(reasons[2], "");
+        assert!(reasons[3].starts_with(unknown), "{reasons:?}");
+        assert!(reasons[4].starts_with(unknown), "{reasons:?}");
+        assert_eq!(reasons[5], "70 minutes had passed since the last request; this one was kept for an hour");
+        assert_eq!(reasons[6], "8 minutes had passed since the last request; vendors keep a prompt for about 5");
     }
 
     #[test]

@@ -129,6 +129,14 @@ macro_rules! flags {
                 more: Some("costs.md#the-cache-request-by-request"),
             },
             Setting {
+                name: concat!($before, "cache_hour"),
+                kind: Flag,
+                default: Unset($usual),
+                who: USER,
+                words: "Let `cache_hour` count here: the server keeps a prompt for an hour if it is asked to.",
+                more: Some("costs.md#the-cache-for-an-hour"),
+            },
+            Setting {
                 name: concat!($before, "key_header"),
                 kind: Choice(&[
                     ("authorization", "`Authorization: Bearer`"),

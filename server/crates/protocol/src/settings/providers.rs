@@ -231,6 +231,14 @@ pub(super) const PROVIDERS: &[Setting] = &[
         more: Some("configuration.md#models-of-your-own"),
     },
     Setting {
+        name: "providers.NAME.model[].price.cache_write_hour",
+        kind: Decimal { unit: "US dollars per million tokens", min: 0, max: 1_000_000 },
+        default: Unset("twice that of input"),
+        who: USER,
+        words: "The price of input that the provider's cache stores for an hour, in US dollars per million tokens.",
+        more: Some("costs.md#the-cache-for-an-hour"),
+    },
+    Setting {
         name: "providers.NAME.model[].images",
         kind: Flag,
         default: Unset("by the model"),

@@ -55,6 +55,7 @@ impl Catalog {
             thinking: Some(ThinkingLevel::Off),
             before: Before::default(),
             cache_key: "check".to_owned(),
+            cache_hour: false,
         };
         let answered = async {
             let mut stream = model.stream(request).await?;

@@ -374,6 +374,7 @@ fn times(price: Price, factor: f64) -> Price {
         output: price.output * factor,
         cache_read: price.cache_read * factor,
         cache_write: price.cache_write * factor,
+        cache_write_hour: price.cache_write_hour.map(|hour| hour * factor),
         long: price.long.map(|long| LongPrice {
             above: long.above,
             input: long.input * factor,

@@ -450,6 +450,7 @@ fn price(pricing: &Value) -> Option<Price> {
         output: dollars("completion")?,
         cache_read: dollars("input_cache_read").unwrap_or(input),
         cache_write: dollars("input_cache_write").unwrap_or(input),
+        cache_write_hour: None,
         long: None,
     })
 }

@@ -232,6 +232,7 @@ fn a_listed_price_has_the_known_ones_price_of_long_prompts_and_of_writing_to_the
             output: 20.0,
             cache_read: 0.5,
             cache_write: input,
+            cache_write_hour: None,
             long: None,
         });
         let told = listed::Listed { id: id.into(), price, ..listed::Listed::default() };

@@ -21,7 +21,7 @@ struct Rates {
 pub(crate) fn usual<'de, D: Deserializer<'de>>(data: D) -> Result<Option<Price>, D::Error> {
     let Rates { above, input, output, cache_read, cache_write } = Rates::deserialize(data)?;
     match above {
-        None => Ok(Some(Price { input, output, cache_read, cache_write, long: None })),
+        None => Ok(Some(Price { input, output, cache_read, cache_write, cache_write_hour: None, long: None })),
         Some(_) => Err(D::Error::unknown_field("above", &["input", "output", "cache_read", "cache_write"])),
     }
 }

@@ -120,6 +120,7 @@ fn parse(provider: &str, line: &str) -> Option<Model> {
             output: *output,
             cache_read: *cache_read,
             cache_write: *cache_write,
+            cache_write_hour: None,
             long: None,
         }),
         _ => None,

@@ -157,6 +157,7 @@ pub(crate) fn ask(system: &str, user: String, longest: u32) -> Request {
         thinking: Some(ThinkingLevel::Off),
         before: Before::default(),
         cache_key: "azimuth-inline".into(),
+        cache_hour: false,
     }
 }
 

@@ -78,7 +78,7 @@ impl Reader {
                 .or_else(|| Some(number(&["/tokens_evaluated"])?.saturating_sub(cached)))
                 .unwrap_or_default();
             let output = number(&["/timings/predicted_n", "/tokens_predicted"]).unwrap_or_default();
-            self.usage = Usage { input: read, output, cache_read: cached, cache_write: 0 };
+            self.usage = Usage { input: read, output, cache_read: cached, cache_write: 0, cache_write_hour: 0 };
         }
         Some(text)
     }
@@ -119,7 +119,7 @@ impl Reader {
         let cached = self.cached.unwrap_or_default();
         let input = number(&["/prompt_tokens"]).unwrap_or_default().saturating_sub(cached);
         let output = number(&["/completion_tokens"]).unwrap_or_default();
-        self.usage = Usage { input, output, cache_read: cached, cache_write: 0 };
+        self.usage = Usage { input, output, cache_read: cached, cache_write: 0, cache_write_hour: 0 };
     }
 }
 

@@ -70,7 +70,8 @@ pub struct Defined {
     compat: Compat,
 }
 
-/// A price in US dollars per million tokens. What the cache costs is what input costs, unless it is said.
+/// A price in US dollars per million tokens. What the cache costs is what input costs, unless it is said;
+/// what it costs to store for an hour is what [`cost`](ports::model::cost) says.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct OwnPrice {
@@ -78,6 +79,7 @@ struct OwnPrice {
     output: f64,
     cache_read: Option<f64>,
     cache_write: Option<f64>,
+    cache_write_hour: Option<f64>,
 }
 
 impl Defined {
@@ -115,6 +117,7 @@ impl Defined {
             output: price.output,
             cache_read: price.cache_read.unwrap_or(price.input),
             cache_write: price.cache_write.unwrap_or(price.input),
+            cache_write_hour: price.cache_write_hour,
             long: None,
         })
     }

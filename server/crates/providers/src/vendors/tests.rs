@@ -83,7 +83,12 @@ fn flags_follow_the_host_and_its_subdomains() {
         ),
         (
             "https://api.anthropic.com",
-            Compat { effort_messages: Some(true), cache_diagnosis: Some(true), ..Compat::default() },
+            Compat {
+                effort_messages: Some(true),
+                cache_diagnosis: Some(true),
+                cache_hour: Some(true),
+                ..Compat::default()
+            },
         ),
         ("https://API.MISTRAL.AI", named("mistral")),
         ("https://openrouter.ai/api/v1", thinks(AskThinking::Reasoning)),

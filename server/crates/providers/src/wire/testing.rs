@@ -52,6 +52,7 @@ pub(crate) fn request(messages: Vec<Message>) -> Request {
         thinking: None,
         before: Before::default(),
         cache_key: "abc123".into(),
+        cache_hour: false,
     }
 }
 

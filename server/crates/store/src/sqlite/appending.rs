@@ -45,7 +45,7 @@ fn events_are_numbered_without_gaps_and_read_from_anywhere() {
 fn the_list_follows_the_events() {
     let (_folder, store) = store();
     let id = session(&store, "one");
-    let usage = Usage { input: 10, output: 2, cache_read: 5, cache_write: u64::MAX };
+    let usage = Usage { input: 10, output: 2, cache_read: 5, cache_write: u64::MAX, cache_write_hour: 0 };
     let events = vec![
         Event::TitleChanged { title: "First".into() },
         Event::TitleChanged { title: "Second".into() },
@@ -237,6 +237,7 @@ fn usage() -> impl Strategy<Value = Usage> {
         output,
         cache_read,
         cache_write,
+        cache_write_hour: 0,
     })
 }
 

@@ -137,7 +137,7 @@ async fn words_that_a_cancelled_turn_did_not_hear_are_kept_for_the_next() {
 
 #[tokio::test(start_paused = true)]
 async fn what_a_cancelled_answer_used_is_paid_for_too() {
-    let early = Usage { input: 40, output: 2, cache_read: 500, cache_write: 0 };
+    let early = Usage { input: 40, output: 2, cache_read: 500, cache_write: 0, cache_write_hour: 0 };
     let stage = Stage::new(vec![hanging("I wa").using(early)]);
     let steps = Arc::clone(&stage.steps);
     tokio::spawn(async move {

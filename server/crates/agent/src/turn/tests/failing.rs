@@ -265,11 +265,14 @@ async fn a_conversation_that_cannot_be_made_shorter_says_what_to_do() {
 
 #[tokio::test(start_paused = true)]
 async fn what_broken_answers_used_is_paid_for_too() {
-    let early = Usage { input: 40, output: 2, cache_read: 500, cache_write: 0 };
+    let early = Usage { input: 40, output: 2, cache_read: 500, cache_write: 0, cache_write_hour: 0 };
     let left = Stage::new(vec![breaking("I wa", Incomplete).using(early), answer(vec![says("I did")]).using(early)])
         .play()
         .await;
-    assert_eq!(left.outcome.usage, Usage { input: 140, output: 12, cache_read: 1_500, cache_write: 0 });
+    assert_eq!(
+        left.outcome.usage,
+        Usage { input: 140, output: 12, cache_read: 1_500, cache_write: 0, cache_write_hour: 0 }
+    );
     let cost = left.outcome.cost.unwrap();
     assert!((cost - (140.0 * 3.0 + 12.0 * 15.0 + 1_500.0 * 0.3) / 1e6).abs() < 1e-12, "{cost}");
     let at_once = left.log.iter().find_map(|event| match event {

@@ -128,7 +128,7 @@ pub(super) fn ending(content: Vec<AssistantBlock>, stop: Stop) -> Script {
             }
         }
     }
-    let usage = Usage { input: 100, output: 10, cache_read: 1_000, cache_write: 0 };
+    let usage = Usage { input: 100, output: 10, cache_read: 1_000, cache_write: 0, cache_write_hour: 0 };
     events.push(Ok(ModelEvent::Finished(Response { content, stop, why: None, usage })));
     Script { events, hangs: false }
 }
@@ -761,6 +761,7 @@ impl Stage {
             cancel: self.steps.token.clone(),
             answered: self.answered,
             thinking: None,
+            cache_hour: false,
             stop_early: self.stop_early,
             file_blocks: Some("k".into()),
             canonical_edits: self.canonical_edits,
@@ -895,7 +896,14 @@ fn info(context_tokens: u64) -> ModelInfo {
         provider: "scripted".to_owned(),
         context_tokens,
         max_output_tokens: 8_000,
-        price: Some(Price { input: 3.0, output: 15.0, cache_read: 0.3, cache_write: 3.75, long: None }),
+        price: Some(Price {
+            input: 3.0,
+            output: 15.0,
+            cache_read: 0.3,
+            cache_write: 3.75,
+            cache_write_hour: None,
+            long: None,
+        }),
         available: true,
         unavailable_because: None,
         ruled_out: false,

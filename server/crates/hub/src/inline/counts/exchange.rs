@@ -91,8 +91,13 @@ impl Exchange {
             return 0.0;
         }
         let tokens = |bytes: usize| u64::try_from(bytes.div_ceil(BYTES_OF_TOKEN)).unwrap_or(u64::MAX);
-        let estimate =
-            || Usage { input: tokens(self.sent), output: tokens(self.received), cache_read: 0, cache_write: 0 };
+        let estimate = || Usage {
+            input: tokens(self.sent),
+            output: tokens(self.received),
+            cache_read: 0,
+            cache_write: 0,
+            cache_write_hour: 0,
+        };
         cost(price, &self.usage.unwrap_or_else(estimate))
     }
 }
@@ -127,11 +132,12 @@ mod tests {
         }
     }
 
-    const PRICE: Price = Price { input: 1.0, output: 2.0, cache_read: 0.5, cache_write: 0.0, long: None };
+    const PRICE: Price =
+        Price { input: 1.0, output: 2.0, cache_read: 0.5, cache_write: 0.0, cache_write_hour: None, long: None };
 
     #[test]
     fn a_request_costs_the_tokens_that_the_vendor_says() {
-        let usage = Usage { input: 500_000, output: 100_000, cache_read: 200_000, cache_write: 0 };
+        let usage = Usage { input: 500_000, output: 100_000, cache_read: 200_000, cache_write: 0, cache_write_hour: 0 };
         let ended = counted(Some(PRICE), false, |exchange| exchange.finished(usage));
         assert!((ended.cost - 0.8).abs() < 1e-9 && ended.end == End::Answered, "{ended:?}");
     }

@@ -280,6 +280,8 @@ impl Session {
                     turn_id: id.clone(),
                     folders: self.reading.roots.iter().map(|root| root.path.clone()).collect(),
                     thinking: self.own_level(model.info()),
+                    // Nobody pauses in a session that another one started.
+                    cache_hour: self.config.cache_hour && self.state.parent.is_none(),
                     stop_early: self.config.stop_early,
                     file_blocks: turn.file_mark,
                     canonical_edits: self.config.canonical_edits,

@@ -75,6 +75,11 @@ pub(crate) fn asks_why(target: &Target, request: &Request) -> bool {
     target.compat.cache_diagnosis == Some(true) && request.before.in_conversation
 }
 
+/// True if the vendor is asked to keep the prompt for an hour.
+pub(crate) fn keeps_for_hour(target: &Target, request: &Request) -> bool {
+    request.cache_hour && target.compat.cache_hour == Some(true)
+}
+
 fn written(
     target: &Target,
     request: &Request,
@@ -84,12 +89,13 @@ fn written(
     let efforts = Efforts::of(target, request);
     let (mut messages, _) = conversation(target, request, &efforts);
     let thinking = thinking(target, request, is_round_without_thinking(&messages));
-    messages.iter_mut().rev().filter(|turn| turn.role == "user").take(2).for_each(Turn::mark);
+    let mark = Cache::of(target, request);
+    messages.iter_mut().rev().filter(|turn| turn.role == "user").take(2).for_each(|turn| turn.mark(mark));
     let mut tools: Vec<Tool<'_>> = request.tools.iter().map(Tool::from).collect();
     if let Some(last) = tools.last_mut() {
-        last.cache_control = Some(Cache::EPHEMERAL);
+        last.cache_control = Some(mark);
     }
-    let system = Block::Text { text: &request.system, cache_control: Some(Cache::EPHEMERAL) };
+    let system = Block::Text { text: &request.system, cache_control: Some(mark) };
     serde_json::to_vec(&Body {
         model,
         anthropic_version,
@@ -169,10 +175,16 @@ struct Tool<'a> {
 struct Cache {
     #[serde(rename = "type")]
     kind: &'static str,
+    /// The time for which it is kept since it was last used; five minutes if it is not said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ttl: Option<&'static str>,
 }
 
 impl Cache {
-    const EPHEMERAL: Self = Self { kind: "ephemeral" };
+    /// The mark of a request. All its marks are the same, because a longer time may not stand behind a shorter one.
+    fn of(target: &Target, request: &Request) -> Self {
+        Self { kind: "ephemeral", ttl: keeps_for_hour(target, request).then_some("1h") }
+    }
 }
 
 #[derive(Serialize)]
@@ -237,13 +249,13 @@ impl Turn<'_> {
         Self { role: SYSTEM, content: Vec::new(), output_config: Some(effort) }
     }
 
-    fn mark(&mut self) {
+    fn mark(&mut self, mark: Cache) {
         match self.content.last_mut() {
             Some(
                 Block::Text { cache_control, .. }
                 | Block::Image { cache_control, .. }
                 | Block::ToolResult { cache_control, .. },
-            ) => *cache_control = Some(Cache::EPHEMERAL),
+            ) => *cache_control = Some(mark),
             Some(Block::Thinking { .. } | Block::RedactedThinking { .. } | Block::ToolUse { .. }) | None => {}
         }
     }

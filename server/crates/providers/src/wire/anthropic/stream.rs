@@ -8,7 +8,7 @@ use protocol::{AssistantBlock, ToolCallId};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::request::{ANSWER, add_answered, asks_why, so_far};
+use super::request::{ANSWER, add_answered, asks_why, keeps_for_hour, so_far};
 use crate::failure::{Fault, words};
 use crate::wire::lenient::{object, object_or_default, optional_count, or_default, text};
 use crate::wire::prefix::{AFTER, Prefix};
@@ -23,6 +23,10 @@ pub(crate) struct Decoder {
     prefix: Prefix,
     /// True if the vendor is asked why its cache misses.
     asks_why: bool,
+    /// True if the vendor is asked to keep the prompt for an hour.
+    keeps_for_hour: bool,
+    /// The tokens that were written for an hour, if it was said.
+    written_for_hour: Option<u64>,
     usage: Usage,
     stop: Option<Stop>,
     why: Option<String>,
@@ -161,13 +165,34 @@ struct Counts {
     cache_read_input_tokens: Option<u64>,
     #[serde(default, deserialize_with = "optional_count")]
     cache_creation_input_tokens: Option<u64>,
+    #[serde(default, deserialize_with = "object")]
+    cache_creation: Option<Creation>,
+}
+
+/// What was written to the cache, by the time for which it is kept (`CacheCreation` of npm `@anthropic-ai/sdk` 1.12).
+#[derive(Deserialize)]
+struct Creation {
+    #[serde(default, deserialize_with = "optional_count")]
+    ephemeral_1h_input_tokens: Option<u64>,
 }
 
 impl Decoder {
     pub(crate) fn new(target: &Target, request: &Request) -> Self {
         let (blocks, usage, prefix) = (Vec::new(), Usage::default(), so_far(target, request));
-        let (target, asks_why) = (target.clone(), asks_why(target, request));
-        Self { target, blocks, prefix, asks_why, usage, stop: None, why: None, finished: false }
+        let (asks_why, keeps_for_hour) = (asks_why(target, request), keeps_for_hour(target, request));
+        let target = target.clone();
+        Self {
+            target,
+            blocks,
+            prefix,
+            asks_why,
+            keeps_for_hour,
+            written_for_hour: None,
+            usage,
+            stop: None,
+            why: None,
+            finished: false,
+        }
     }
 
     /// Takes in the name of the answer, and why the cache missed.
@@ -249,6 +274,11 @@ impl Decoder {
         set(&mut self.usage.output, counts.output_tokens);
         set(&mut self.usage.cache_read, counts.cache_read_input_tokens);
         set(&mut self.usage.cache_write, counts.cache_creation_input_tokens);
+        let for_hour = counts.cache_creation.as_ref().and_then(|creation| creation.ephemeral_1h_input_tokens);
+        self.written_for_hour = for_hour.or(self.written_for_hour);
+        // Where a server does not say it, all was written as it was asked.
+        let all = if self.keeps_for_hour { self.usage.cache_write } else { 0 };
+        self.usage.cache_write_hour = self.written_for_hour.unwrap_or(all).min(self.usage.cache_write);
         if self.usage != before {
             pieces.used(self.usage);
         }

@@ -230,7 +230,10 @@ fn an_answer_is_read_with_its_thinking_calls_and_counts() {
     assert_eq!(read.story(), ["(Let me see)", "I \"look\"\n", "read_file#toolu_1", r##"#toolu_1 {"path": "a.rs"}"##]);
     let response = read.outcome.unwrap();
     assert_eq!(response.stop, Stop::ToolUse);
-    assert_eq!(response.usage, Usage { input: 12, output: 89, cache_read: 4000, cache_write: 300 });
+    assert_eq!(
+        response.usage,
+        Usage { input: 12, output: 89, cache_read: 4000, cache_write: 300, cache_write_hour: 0 }
+    );
     let tagged = |fields: Value| {
         let mut fields = fields.as_object().unwrap().clone();
         fields.extend([("provider".into(), json!("anthropic")), ("host".into(), json!(crate::wire::hashed(HOST)))]);
@@ -376,7 +379,10 @@ fn odd_counts_never_fail_an_answer() {
 fn what_a_stream_used_before_it_broke_off_is_told() {
     let read = read(Wire::Anthropic, &sonnet(), &[opening(), start(0, json!({"type": "text", "text": "a"}))]);
     assert!(read.outcome.is_err());
-    assert_eq!(read.used(), Some(Usage { input: 12, output: 1, cache_read: 4000, cache_write: 300 }));
+    assert_eq!(
+        read.used(),
+        Some(Usage { input: 12, output: 1, cache_read: 4000, cache_write: 300, cache_write_hour: 0 })
+    );
 }
 
 #[test]
@@ -530,4 +536,58 @@ fn the_vendor_is_asked_why_its_cache_missed_and_its_word_comes_first() {
     Wire::Anthropic.decoder(&told, &next).event(whole.to_string().as_bytes(), &mut pieces).unwrap();
     let Some(ModelEvent::Opened(opening)) = pieces.take() else { panic!("an answer that comes at once says it too") };
     assert_eq!(opening.missed, Some(CacheMiss { changed: RequestPart::Tools, tokens: 3 }));
+}
+
+#[test]
+fn a_conversation_is_kept_for_an_hour_where_that_is_asked_and_the_server_can() {
+    let able = Target { compat: Compat { cache_hour: Some(true), ..Compat::default() }, ..sonnet() };
+    let hour = Request { cache_hour: true, ..request(conversation(&Value::Null)) };
+    let usual = Request { cache_hour: false, ..hour.clone() };
+    let (usual_mark, hour_mark) = (r#"{"type":"ephemeral"}"#, r#"{"type":"ephemeral","ttl":"1h"}"#);
+    for wire in [Wire::Anthropic, Wire::AnthropicVertex] {
+        let written = |target: &Target, request: &Request| body(wire, target, request).to_string();
+        let marks = |body: &str| [usual_mark, hour_mark].map(|mark| body.matches(mark).count());
+        assert_eq!(marks(&written(&able, &usual)), [4, 0]);
+        assert_eq!(marks(&written(&able, &hour)), [0, 4], "a longer time may not stand behind a shorter one");
+        assert_eq!(marks(&written(&sonnet(), &hour)), [4, 0], "only where its host says it");
+        let same = written(&able, &hour).replace(hour_mark, usual_mark);
+        assert_eq!(same, written(&able, &usual), "nothing but the marks differs");
+    }
+    assert_prefixes_are_stable(
+        Wire::Anthropic,
+        &able,
+        &hour.messages.iter().map(|it| (**it).clone()).collect::<Vec<_>>(),
+    );
+}
+
+#[test]
+fn what_is_written_for_an_hour_is_told_apart() {
+    let able = Target { compat: Compat { cache_hour: Some(true), ..Compat::default() }, ..sonnet() };
+    let hour = Request { cache_hour: true, ..request(vec![says("go")]) };
+    let written = |target: &Target, request: &Request, opened: Value, ended: Value| {
+        let mut decoder = Wire::Anthropic.decoder(target, request);
+        let mut pieces = Pieces::default();
+        let opening = json!({"type": "message_start", "message": {"id": "m", "usage": opened}});
+        let ending = json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": ended});
+        for event in [opening, ending, json!({"type": "message_stop"})] {
+            decoder.event(event.to_string().as_bytes(), &mut pieces).unwrap();
+        }
+        let events = std::iter::from_fn(|| pieces.take());
+        let usage = events.filter_map(|event| match event {
+            ModelEvent::Used(usage) => Some(usage),
+            _ => None,
+        });
+        usage.last().map(|usage| (usage.cache_write, usage.cache_write_hour)).unwrap()
+    };
+    let of = |all: u64, hour: u64| {
+        json!({"input_tokens": 1, "cache_creation_input_tokens": all,
+            "cache_creation": {"ephemeral_1h_input_tokens": hour, "ephemeral_5m_input_tokens": all - hour}})
+    };
+    let total = |all: u64| json!({"cache_creation_input_tokens": all, "output_tokens": 5});
+    assert_eq!(written(&able, &hour, of(300, 200), total(300)), (300, 200), "the end says only the sum");
+    assert_eq!(written(&able, &hour, of(0, 0), of(300, 250)), (300, 250));
+    assert_eq!(written(&sonnet(), &hour, of(300, 0), total(300)), (300, 0));
+    assert_eq!(written(&able, &hour, of(300, 0), total(300)), (300, 0), "the vendor's word counts");
+    assert_eq!(written(&able, &hour, total(300), total(400)), (400, 400), "without one, as it was asked");
+    assert_eq!(written(&sonnet(), &hour, total(300), total(400)), (400, 0), "it was not asked");
 }

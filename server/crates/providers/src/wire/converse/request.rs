@@ -9,7 +9,7 @@ use protocol::{AssistantBlock, ToolResult};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::family::Family;
+use super::family::{self, Family};
 use crate::data::Thinking;
 use crate::percent::encoded;
 use crate::wire::anthropic::{BINDING, Effort, ThinkingSetting, drops_blocks, effort, is_off, thinking};
@@ -24,6 +24,8 @@ const NOTHING: &str = "(empty)";
 const FAILED: &str = "The call failed.";
 /// The description of a tool that was called earlier and is not there any more.
 const GONE: &str = "Not available any more.";
+/// The longer of the times for which a prompt is kept (`CacheTTL`).
+pub(super) const HOUR: &str = "1h";
 
 /// The model's words between the results of its calls and what the user says next, where these may not be together.
 const BRIDGE: &str = "Go on.";
@@ -40,6 +42,11 @@ pub(crate) fn at_once(url: &mut Url) {
     }
 }
 
+/// True if the vendor is asked to keep the prompt for an hour. A model that only its account knows by name is not asked.
+pub(super) fn keeps_for_hour(target: &Target, request: &Request) -> bool {
+    request.cache_hour && target.compat.cache_hour == Some(true) && family::is_kept_for_hour(&target.model)
+}
+
 /// The body of a request.
 ///
 /// The parts stand in the order in which they change: settings, system prompt, tools, messages. A mark for the cache is
@@ -49,18 +56,19 @@ pub(crate) fn body(target: &Target, request: &Request) -> Result<Vec<u8>, serde_
     let family = target.family;
     let (mut messages, _) = conversation(target, request);
     let more = additional(family, target, request, is_bare_round(&messages));
-    let tools = tools(family, request);
+    let mark = CachePoint::of(target, request);
+    let tools = tools(family, request, mark);
     if family.takes_marks() {
         let is_text = |block: &Block<'_>| matches!(block, Block::Text(_));
         let takes_one = |turn: &&mut Turn<'_>| {
             turn.role == "user" && (family.takes_marks_anywhere() || turn.content.iter().all(is_text))
         };
-        messages.iter_mut().rev().filter(takes_one).take(2).for_each(|turn| turn.content.push(MARK));
+        messages.iter_mut().rev().filter(takes_one).take(2).for_each(|turn| turn.content.push(Block::CachePoint(mark)));
     }
     let mut system = Vec::new();
     if !request.system.trim().is_empty() {
         system.push(SystemBlock::Text(&request.system));
-        system.extend(family.takes_marks().then_some(SystemBlock::CachePoint(CachePoint::DEFAULT)));
+        system.extend(family.takes_marks().then_some(SystemBlock::CachePoint(mark)));
     }
     serde_json::to_vec(&Body {
         inference_config: ((target.has_limit || request.max_output_tokens <= SURE) && !more.is_unlimited)
@@ -156,13 +164,17 @@ struct Schema<'a> {
 struct CachePoint {
     #[serde(rename = "type")]
     kind: &'static str,
+    /// The time for which it is kept since it was last used; five minutes if it is not said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ttl: Option<&'static str>,
 }
 
 impl CachePoint {
-    const DEFAULT: Self = Self { kind: "default" };
+    /// The mark of a request. All its marks are the same, because a longer time may not stand behind a shorter one.
+    fn of(target: &Target, request: &Request) -> Self {
+        Self { kind: "default", ttl: keeps_for_hour(target, request).then_some(HOUR) }
+    }
 }
-
-const MARK: Block<'_> = Block::CachePoint(CachePoint::DEFAULT);
 
 #[derive(Serialize)]
 struct Turn<'a> {
@@ -346,7 +358,7 @@ fn assistant<'a>(target: &Target, family: Family, block: &'a AssistantBlock) -> 
 }
 
 /// The tools. A conversation with calls in it is refused without any, so then those are named that were called.
-fn tools(family: Family, request: &Request) -> Vec<Tool<'_>> {
+fn tools(family: Family, request: &Request, mark: CachePoint) -> Vec<Tool<'_>> {
     let mut tools: Vec<_> = request.tools.iter().map(|tool| declared(family, tool)).collect();
     if tools.is_empty() {
         let blocks = request.messages.iter().flat_map(|message| match &**message {
@@ -368,7 +380,7 @@ fn tools(family: Family, request: &Request) -> Vec<Tool<'_>> {
         }));
     }
     if !tools.is_empty() && family.takes_mark_of_tools() {
-        tools.push(Tool::CachePoint(CachePoint::DEFAULT));
+        tools.push(Tool::CachePoint(mark));
     }
     tools
 }

@@ -10,7 +10,7 @@ use protocol::{AssistantBlock, ToolCallId};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::request::{add_answered, so_far};
+use super::request::{HOUR, add_answered, keeps_for_hour, so_far};
 use crate::failure::{Fault, Words};
 use crate::wire::lenient::{count, object, or_default, text};
 use crate::wire::prefix::{AFTER, Prefix};
@@ -44,6 +44,8 @@ pub(crate) struct Decoder {
     blocks: Vec<(u64, Block)>,
     /// The mark of what was said before the answer.
     prefix: Prefix,
+    /// True if the vendor is asked to keep the prompt for an hour.
+    keeps_for_hour: bool,
     usage: Usage,
     end: Option<End>,
     has_begun: bool,
@@ -231,6 +233,18 @@ struct Counts {
     cache_read_input_tokens: u64,
     #[serde(default, deserialize_with = "count")]
     cache_write_input_tokens: u64,
+    /// What was written to the cache, by the time for which it is kept (`CacheDetailsList`).
+    #[serde(default)]
+    cache_details: Value,
+}
+
+impl Counts {
+    /// The tokens that were written for an hour; none if it does not say.
+    fn written_for_hour(&self) -> Option<u64> {
+        let details = self.cache_details.as_array().filter(|details| !details.is_empty())?;
+        let of_hour = details.iter().filter(|detail| detail["ttl"] == HOUR);
+        Some(of_hour.filter_map(|detail| detail["inputTokens"].as_u64()).fold(0, u64::saturating_add))
+    }
 }
 
 impl Decoder {
@@ -240,6 +254,7 @@ impl Decoder {
             renamed: Renamed::of(&request.tools, target.family.names()),
             blocks: Vec::new(),
             prefix: so_far(target, request),
+            keeps_for_hour: keeps_for_hour(target, request),
             usage: Usage::default(),
             end: None,
             has_begun: false,
@@ -351,6 +366,11 @@ impl Decoder {
             output: counts.output_tokens,
             cache_read: counts.cache_read_input_tokens,
             cache_write: counts.cache_write_input_tokens,
+            // Where it does not say it, all was written as it was asked.
+            cache_write_hour: counts
+                .written_for_hour()
+                .unwrap_or(if self.keeps_for_hour { u64::MAX } else { 0 })
+                .min(counts.cache_write_input_tokens),
         };
         pieces.used(self.usage);
     }

@@ -444,7 +444,10 @@ fn an_answer_is_read_with_its_thinking_calls_and_counts() {
         ["(Let me see)", "I \"look\"\n", "read_file#tooluse_1", r##"#tooluse_1 {"path": "a.rs"}"##]
     );
     let Response { content: read, stop, usage, .. } = read.outcome.unwrap();
-    assert_eq!((stop, usage), (Stop::ToolUse, Usage { input: 12, output: 89, cache_read: 4000, cache_write: 300 }));
+    assert_eq!(
+        (stop, usage),
+        (Stop::ToolUse, Usage { input: 12, output: 89, cache_read: 4000, cache_write: 300, cache_write_hour: 0 })
+    );
     assert_eq!(read, content(&claude()));
     let tag = json!({ "provider": "bedrock", "host": crate::wire::hashed(HOST), "model": claude().model });
     assert_eq!(own(&claude(), json!({})), tag, "the thoughts are tagged with whose they are");
@@ -647,4 +650,52 @@ proptest! {
         let shuffled: Vec<Value> = order.into_iter().map(|at| events[at].clone()).collect();
         let _ = read(Wire::Converse, &claude(), &shuffled).outcome;
     }
+}
+
+#[test]
+fn a_model_that_bedrock_can_keep_for_an_hour_is_kept_so_if_asked() {
+    let able = |id: &str| {
+        let compat = Compat { cache_hour: Some(true), ..Compat::default() };
+        Target { compat, ..model(id, Thinking::None) }
+    };
+    let asked = |cache_hour: bool| Request { cache_hour, ..request(conversation(&Value::Null)) };
+    let marks = |target: &Target, asked: &Request| {
+        let sent = sent(target, asked).to_string();
+        [r#"{"type":"default"}"#, r#"{"type":"default","ttl":"1h"}"#].map(|mark| sent.matches(mark).count())
+    };
+    assert_eq!(marks(&able("us.anthropic.claude-opus-5-5"), &asked(true)), [0, 4]);
+    assert_eq!(marks(&able("us.anthropic.claude-opus-5-5"), &asked(false)), [4, 0]);
+    assert_eq!(marks(&model("us.anthropic.claude-opus-5-5", Thinking::None), &asked(true)), [4, 0]);
+    for (id, usual) in [
+        ("us.anthropic.claude-opus-4-1-20250805-v1:0", 4),
+        ("anthropic.claude-sonnet-4-20250514-v1:0", 4),
+        ("us.anthropic.claude-3-7-sonnet-20250219-v1:0", 4),
+        ("amazon.nova-lite-v1:0", 3),
+    ] {
+        assert_eq!(marks(&able(id), &asked(true)), [usual, 0], "{id}");
+    }
+    assert_eq!(marks(&able("eu.anthropic.claude-sonnet-4-5-20250929-v1:0"), &asked(true)), [0, 4]);
+}
+
+#[test]
+fn what_bedrock_wrote_for_an_hour_is_told_apart() {
+    let compat = Compat { cache_hour: Some(true), ..Compat::default() };
+    let able = Target { compat, ..model("us.anthropic.claude-opus-5-5", Thinking::None) };
+    let written = |target: &Target, details: Value| {
+        let usage = json!({ "inputTokens": 1, "outputTokens": 2, "totalTokens": 303, "cacheWriteInputTokens": 300,
+            "cacheDetails": details });
+        let mut pieces = crate::wire::Pieces::default();
+        let asked = Request { cache_hour: true, ..request(vec![says("go")]) };
+        let event = json!({ "metadata": { "usage": usage } }).to_string();
+        Wire::Converse.decoder(target, &asked).event(event.as_bytes(), &mut pieces).unwrap();
+        match pieces.take() {
+            Some(ports::model::ModelEvent::Used(usage)) => (usage.cache_write, usage.cache_write_hour),
+            event => panic!("{event:?}"),
+        }
+    };
+    let detail = |ttl: &str, tokens: u64| json!({ "ttl": ttl, "inputTokens": tokens });
+    assert_eq!(written(&able, json!([detail("1h", 200), detail("5m", 100)])), (300, 200));
+    assert_eq!(written(&able, json!([detail("5m", 300)])), (300, 0), "the vendor's word counts");
+    assert_eq!(written(&able, Value::Null), (300, 300), "without one, as it was asked");
+    assert_eq!(written(&claude(), Value::Null), (300, 0), "it was not asked");
 }

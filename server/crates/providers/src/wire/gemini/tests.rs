@@ -416,7 +416,7 @@ fn what_the_cache_served_is_in_the_prompts_count_and_thinking_is_output_too() {
         counts(json!({"candidatesTokenCount": 21})),
     ];
     let read = read(WIRE, &flash(), &events);
-    let usage = Usage { input: 100, output: 51, cache_read: 900, cache_write: 0 };
+    let usage = Usage { input: 100, output: 51, cache_read: 900, cache_write: 0, cache_write_hour: 0 };
     assert_eq!(read.used(), Some(usage));
     assert_eq!(read.outcome.unwrap().usage, usage, "what comes after the reason to end counts too");
     assert!(matches!(read.events[0], ports::model::ModelEvent::Used(Usage { input: 100, output: 0, .. })));

@@ -172,7 +172,7 @@ fn an_answer_as_openai_sends_it_is_read() {
     let response = read.outcome.unwrap();
     assert_eq!(
         (response.stop, response.usage),
-        (Stop::ToolUse, Usage { input: 40, output: 7, cache_read: 60, cache_write: 0 })
+        (Stop::ToolUse, Usage { input: 40, output: 7, cache_read: 60, cache_write: 0, cache_write_hour: 0 })
     );
     assert_eq!(
         response.content,
@@ -277,7 +277,7 @@ fn counts_are_found_wherever_a_server_puts_them() {
         json!({"choices": null, "usage": usage}),
     ] {
         let response = read(WIRE, &server("x"), &[chunk(json!({"content": "a"})), counts, done()]).outcome.unwrap();
-        assert_eq!(response.usage, Usage { input: 6, output: 1, cache_read: 4, cache_write: 0 });
+        assert_eq!(response.usage, Usage { input: 6, output: 1, cache_read: 4, cache_write: 0, cache_write_hour: 0 });
     }
     let none = read(WIRE, &server("x"), &[chunk(json!({"content": "a"})), finish("stop"), done()]).outcome.unwrap();
     assert_eq!(none.usage, Usage::default());
@@ -427,7 +427,7 @@ fn an_error_that_is_the_event_itself_is_the_vendors() {
 fn what_a_stream_used_before_it_broke_off_is_told() {
     let read = read(WIRE, &server("x"), &[chunk(json!({"content": "a"})), counts()]);
     assert!(read.outcome.is_err());
-    assert_eq!(read.used(), Some(Usage { input: 40, output: 7, cache_read: 60, cache_write: 0 }));
+    assert_eq!(read.used(), Some(Usage { input: 40, output: 7, cache_read: 60, cache_write: 0, cache_write_hour: 0 }));
 }
 
 /// Returns a model's answer as it is sent back to a model, after the tools it called.

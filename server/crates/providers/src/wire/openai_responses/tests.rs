@@ -166,7 +166,7 @@ fn an_answer_is_read_with_its_reasoning_calls_and_counts() {
     let response = read.outcome.unwrap();
     assert_eq!(
         (response.stop, response.usage),
-        (Stop::ToolUse, Usage { input: 100, output: 70, cache_read: 4000, cache_write: 900 })
+        (Stop::ToolUse, Usage { input: 100, output: 70, cache_read: 4000, cache_write: 900, cache_write_hour: 0 })
     );
     assert_eq!(response.content[1..], [text("I look now."), call("call_1", "read_file", json!({"path": "a.rs"}))]);
     let messages =
