@@ -2711,6 +2711,8 @@ export interface Price {
   cacheRead: number;
   /** Input stored to the cache. */
   cacheWrite: number;
+  /** Input stored to the cache for an hour; absent if it is twice that of input. */
+  cacheWriteHour?: number;
   /** The price of requests with a long prompt; absent if it is the same. */
   long?: LongPrice;
 }
@@ -3970,6 +3972,8 @@ export interface Usage {
   cacheRead: number;
   /** Input tokens written to the vendor's cache. */
   cacheWrite: number;
+  /** Those of them that were written for an hour, which costs more. Sums of several requests may leave it out, since they have the cost beside them. */
+  cacheWriteHour?: number;
 }
 
 /** A command that waits for input. */

@@ -18,6 +18,7 @@ export const trusted = [
   'inlineCostLimit',
   'sessionBudget',
   'dayBudget',
+  'cacheHour',
   'acceptEdits',
   'caFile',
   'idleTimeout',

@@ -1473,6 +1473,7 @@
 ---@field output number Output.
 ---@field cacheRead number Input served by the cache.
 ---@field cacheWrite number Input stored to the cache.
+---@field cacheWriteHour? number Input stored to the cache for an hour; absent if it is twice that of input.
 ---@field long? azimuth.LongPrice The price of requests with a long prompt; absent if it is the same.
 
 ---Parameters of `azimuth/prompt/beginnings`.
@@ -2248,6 +2249,7 @@
 ---@field output integer Output tokens, thinking included.
 ---@field cacheRead integer Input tokens read from the vendor's cache.
 ---@field cacheWrite integer Input tokens written to the vendor's cache.
+---@field cacheWriteHour? integer Those of them that were written for an hour, which costs more. Sums of several requests may leave it out, since they have the cost beside them.
 
 ---A command that waits for input.
 ---@class azimuth.Waiting
