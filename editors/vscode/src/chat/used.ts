@@ -28,7 +28,7 @@ export const NOTHING: Used = { usage: { input: 0, output: 0, cacheRead: 0, cache
 /** The sum; a cost is unknown only if both are. */
 export function sumOf(one: Told, other: Told): Used {
   const costs = [one.cost, other.cost].filter((cost) => cost !== undefined);
-  const add = (kind: keyof Usage): number => one.usage[kind] + other.usage[kind];
+  const add = (kind: keyof Usage): number => (one.usage[kind] ?? 0) + (other.usage[kind] ?? 0);
   return {
     usage: { input: add('input'), output: add('output'), cacheRead: add('cacheRead'), cacheWrite: add('cacheWrite') },
     cost: costs.length === 0 ? undefined : costs.reduce((sum, cost) => sum + cost),
