@@ -284,8 +284,8 @@ function M.thinking(level)
       level_now = state.thinking
     end
     local current = level_now or by_itself
-    local function choose(chosen)
-      select_model(model.id .. ":" .. chosen)
+    local function choose(picked)
+      select_model(model.id .. ":" .. picked)
     end
     if level == "next" then
       local at = vim.iter(ipairs(choices)):find(function(_, choice)

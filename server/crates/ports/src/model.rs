@@ -214,9 +214,9 @@ pub struct Response {
     pub usage: Usage,
 }
 
-/// What input costs that is stored for an hour, as a multiple of other input: so it is for all of Anthropic's models, at
-/// Bedrock, Vertex AI and Foundry too, and for long prompts (platform.claude.com/docs/en/build-with-claude/prompt-caching,
-/// and the prices of pypi `litellm` 1.109).
+/// The price of input that is stored for an hour, as a multiple of that of other input: it is the same for all of
+/// Anthropic's models, at Bedrock, Vertex AI and Foundry too, and for long prompts
+/// (platform.claude.com/docs/en/build-with-claude/prompt-caching, and the prices of pypi `litellm` 1.109).
 const HOUR: f64 = 2.0;
 
 /// The cost of a request in US dollars. Every token counts once, because [`Usage`] separates the kinds for all vendors.

@@ -56,7 +56,7 @@ impl Anthropic {
 
 impl Writer for Anthropic {
     fn begin(&mut self) -> String {
-        // What is asked to be kept for an hour is written; else nothing is.
+        // Only if it is asked to keep something for an hour, something is written.
         let written = if self.head.keeps_for_hour { 30 } else { 0 };
         let usage = json!({ "input_tokens": 80 - written, "cache_read_input_tokens": 20, "output_tokens": 1,
             "cache_creation_input_tokens": written,

@@ -79,7 +79,7 @@ fn flags_follow_the_host_and_its_subdomains() {
         ("https://generativelanguage.googleapis.com/v1beta/openai/", named("gemini")),
         (
             "https://us-central1-aiplatform.googleapis.com/v1/projects/p",
-            Compat { effort_messages: Some(true), ..named("gemini") },
+            Compat { effort_messages: Some(true), cache_hour: Some(true), ..named("gemini") },
         ),
         (
             "https://api.anthropic.com",

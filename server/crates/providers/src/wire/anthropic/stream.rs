@@ -169,7 +169,8 @@ struct Counts {
     cache_creation: Option<Creation>,
 }
 
-/// What was written to the cache, by the time for which it is kept (`CacheCreation` of npm `@anthropic-ai/sdk` 1.12).
+/// The tokens that were written to the cache, by the time for which they are kept (`CacheCreation` of npm
+/// `@anthropic-ai/sdk` 1.12).
 #[derive(Deserialize)]
 struct Creation {
     #[serde(default, deserialize_with = "optional_count")]

@@ -545,7 +545,8 @@ fn a_conversation_is_kept_for_an_hour_where_that_is_asked_and_the_server_can() {
     let usual = Request { cache_hour: false, ..hour.clone() };
     let (usual_mark, hour_mark) = (r#"{"type":"ephemeral"}"#, r#"{"type":"ephemeral","ttl":"1h"}"#);
     for wire in [Wire::Anthropic, Wire::AnthropicVertex] {
-        let written = |target: &Target, request: &Request| body(wire, target, request).to_string();
+        let written =
+            |target: &Target, request: &Request| String::from_utf8(wire.body(target, request).unwrap()).unwrap();
         let marks = |body: &str| [usual_mark, hour_mark].map(|mark| body.matches(mark).count());
         assert_eq!(marks(&written(&able, &usual)), [4, 0]);
         assert_eq!(marks(&written(&able, &hour)), [0, 4], "a longer time may not stand behind a shorter one");
@@ -553,11 +554,6 @@ fn a_conversation_is_kept_for_an_hour_where_that_is_asked_and_the_server_can() {
         let same = written(&able, &hour).replace(hour_mark, usual_mark);
         assert_eq!(same, written(&able, &usual), "nothing but the marks differs");
     }
-    assert_prefixes_are_stable(
-        Wire::Anthropic,
-        &able,
-        &hour.messages.iter().map(|it| (**it).clone()).collect::<Vec<_>>(),
-    );
 }
 
 #[test]

@@ -42,7 +42,7 @@ pub(crate) fn at_once(url: &mut Url) {
     }
 }
 
-/// True if the vendor is asked to keep the prompt for an hour. A model that only its account knows by name is not asked.
+/// True if the vendor is asked to keep the prompt for an hour. A model whose name only its account knows is not asked.
 pub(super) fn keeps_for_hour(target: &Target, request: &Request) -> bool {
     request.cache_hour && target.compat.cache_hour == Some(true) && family::is_kept_for_hour(&target.model)
 }

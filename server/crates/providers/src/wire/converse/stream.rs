@@ -233,7 +233,7 @@ struct Counts {
     cache_read_input_tokens: u64,
     #[serde(default, deserialize_with = "count")]
     cache_write_input_tokens: u64,
-    /// What was written to the cache, by the time for which it is kept (`CacheDetailsList`).
+    /// The tokens that were written to the cache, by the time for which they are kept (`CacheDetailsList`).
     #[serde(default)]
     cache_details: Value,
 }
