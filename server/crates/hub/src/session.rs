@@ -467,13 +467,13 @@ impl Session {
         let changed = match message {
             terminals::Message::Changed(terminal) => Some(terminal),
             terminals::Message::Event(event) => {
-                let terminal = match &event {
+                let terminal = match &*event {
                     Event::TerminalStarted { terminal_id, .. } | Event::TerminalEnded { terminal_id, .. } => {
                         Some(terminal_id.clone())
                     }
                     _ => None,
                 };
-                self.record(event);
+                self.record(*event);
                 terminal
             }
         };

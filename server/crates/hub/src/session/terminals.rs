@@ -53,7 +53,7 @@ pub(super) fn register(handlers: &mut Handlers<Session, Caller>) {
 /// The messages that come back to the session's task for its terminals.
 pub(super) enum Message {
     /// An event to record for one, such as a command's start.
-    Event(Event),
+    Event(Box<Event>),
     /// One is otherwise than was last said.
     Changed(TerminalId),
 }

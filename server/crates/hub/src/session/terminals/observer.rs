@@ -19,7 +19,7 @@ pub(super) struct Recorder {
 
 impl Recorder {
     fn record(&self, event: Event) {
-        let _ = self.own.send(Own::Terminals(Message::Event(event)));
+        let _ = self.own.send(Own::Terminals(Message::Event(Box::new(event))));
     }
 }
 

@@ -42,7 +42,7 @@ impl World {
         let mut told = Vec::new();
         while let Ok(message) = self.inbox.try_recv() {
             match message {
-                Own::Terminals(Message::Event(event)) => told.push(event),
+                Own::Terminals(Message::Event(event)) => told.push(*event),
                 Own::Terminals(Message::Changed(id)) => told.extend(self.terminals.news(&id, &self.recorded)),
                 _ => panic!("it is no message of a terminal"),
             }
