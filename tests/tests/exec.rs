@@ -91,8 +91,8 @@ impl World {
         command.env("AZIMUTH_DATA_DIR", self.folder.path().join("data"));
         command.env("AZIMUTH_CONFIG", self.folder.path().join("config.toml"));
         command.env("CARGO_TARGET_DIR", self.folder.path().join("target"));
-        for key in ["ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "OPENAI_API_KEY", "OPENAI_BASE_URL"] {
-            command.env_remove(key);
+        for name in harness::vendors::variables() {
+            command.env_remove(name);
         }
         command
     }

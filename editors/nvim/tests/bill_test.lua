@@ -226,7 +226,7 @@ function T.a_budget_asks_and_the_costs_are_shown()
     end
     child:command("Azimuth status")
     child:wait([[vim.iter(_G.said):any(function(said)
-      return said[1]:find("Cost of this session: $0.005\nCost of today (UTC), all sessions: $0.005\nCost of all time: $0.005", 1, true)
+      return said[1]:find("Cost of this conversation: $0.005\nCost of today (UTC), all conversations: $0.005\nCost of all time: $0.005", 1, true)
     end)]])
   end)
 end

@@ -755,8 +755,8 @@ function T.the_status_has_the_costs_of_the_session_of_today_and_of_all_time()
   support.equal(status.detail(state, sums), {
     "Azimuth: ready",
     "Model: test/m",
-    "Cost of this session: $0.500",
-    "Cost of today (UTC), all sessions: $0.750",
+    "Cost of this conversation: $0.500",
+    "Cost of today (UTC), all conversations: $0.750",
     "Cost of all time: $12.00 and more",
   })
   support.equal(status.detail(nil, nil), { "Azimuth: no session" })

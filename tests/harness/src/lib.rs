@@ -34,6 +34,7 @@ pub mod real;
 pub mod server;
 pub mod sign_in;
 pub mod vendor;
+pub mod vendors;
 pub mod window;
 
 pub use self::client::{Client, Profile};

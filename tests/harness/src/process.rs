@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::PATIENCE;
+use crate::{PATIENCE, vendors};
 
 /// A running server and its editor.
 pub struct Process {
@@ -26,14 +26,15 @@ pub struct Process {
 impl Process {
     /// Starts the server with a vendor of Chat Completions, and waits for the answer to `initialize`.
     pub fn start(binary: &Path, data: &Path, project: &Path, vendor: &str) -> Self {
-        let mut child = Command::new(binary)
+        let mut command = Command::new(binary);
+        vendors::variables().iter().for_each(|name| drop(command.env_remove(name)));
+        let mut child = command
             .arg("lsp")
             .env("AZIMUTH_DATA_DIR", data)
             .env("AZIMUTH_CONFIG", data.join("no-config.toml"))
             .env("XDG_RUNTIME_DIR", data)
             .env("OPENAI_BASE_URL", vendor)
             .env("OPENAI_API_KEY", "bench")
-            .env_remove("ANTHROPIC_API_KEY")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()

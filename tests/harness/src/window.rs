@@ -8,7 +8,7 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 use serde_json::{Value, json};
 use tokio::process::{Child, Command};
 
-use crate::{Client, Profile, Project, Setup, binary, patiently};
+use crate::{Client, Profile, Project, Setup, binary, patiently, vendors};
 
 /// A window. Those with one setup share its data, and meet there.
 pub struct Window {
@@ -24,13 +24,12 @@ impl Window {
 
     /// The same by a command that runs the program, whose arguments are still to be added.
     pub async fn launch(mut command: Command, setup: &Setup, project: &Project, profile: Profile) -> Self {
+        vendors::variables().iter().for_each(|name| drop(command.env_remove(name)));
         let mut child = command
             .arg("lsp")
             .env("AZIMUTH_DATA_DIR", setup.data_folder())
             .env("AZIMUTH_CONFIG", setup.config_file())
             .env("XDG_RUNTIME_DIR", setup.home())
-            .env_remove("ANTHROPIC_API_KEY")
-            .env_remove("OPENAI_API_KEY")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .kill_on_drop(true)

@@ -8,10 +8,10 @@ local text = require("azimuth.text")
 
 local M = {}
 
---- The widest first column and the least wide one, in cells, and the most rows of a table by day.
+--- The widest first column and the least wide one, in cells, and the most rows of a table by project or by day.
 local MAX_NAME = 44
 local FIRST = 30
-local MAX_DAYS = 14
+local MAX_ROWS = 14
 
 --- The list that is open.
 ---@type azimuth.List?
@@ -205,8 +205,8 @@ function M.drawn(costs, now)
   put_table(into, heads("All conversations"), { row("today (UTC)", costs.today), row("all time", costs.total) })
   put_table(into, heads("By model"), rows_of(costs.models))
   put_table(into, heads("By provider"), rows_of(costs.providers))
-  put_table(into, heads("By project"), rows_of(costs.projects or {}))
-  put_table(into, heads("By day (UTC)"), rows_of(vim.list_slice(costs.days, 1, MAX_DAYS)))
+  put_table(into, heads("By project"), rows_of(vim.list_slice(costs.projects or {}, 1, MAX_ROWS)))
+  put_table(into, heads("By day (UTC)"), rows_of(vim.list_slice(costs.days, 1, MAX_ROWS)))
   for _, one in ipairs(costs.unpriced) do
     local line = "Not in the costs, since the price was not known: %s (%s)."
     blocks.put(into, "")

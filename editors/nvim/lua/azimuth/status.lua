@@ -176,11 +176,11 @@ function M.detail(state, sums)
     put(state.title ~= "" and text.one_line(state.title) or nil)
     put(model and "Model: " .. text.one_line(model) .. (state.scripted and " (plays a script)" or "") or nil)
     put(M.thinking(state))
-    put(state.cost > 0 and "Cost of this session: " .. text.dollars(state.cost) or nil)
+    put(state.cost > 0 and "Cost of this conversation: " .. text.dollars(state.cost) or nil)
   end
   if sums then
     local costs = require("azimuth.costs")
-    put("Cost of today (UTC), all sessions: " .. costs.amount(sums.today))
+    put("Cost of today (UTC), all conversations: " .. costs.amount(sums.today))
     put("Cost of all time: " .. costs.amount(sums.total))
   end
   if state then

@@ -5,6 +5,8 @@ import { dollars, escaped } from '../text';
 
 /** The command that shows it, for words. */
 const COMMAND = '"Azimuth: Show Costs"';
+/** The most rows of projects, and of days. */
+const MOST = 30;
 
 /** The report. `now` is the time, in milliseconds since the Unix epoch. */
 export function reportOf(costs: CostsShowResult, now: number): string {
@@ -26,8 +28,8 @@ export function reportOf(costs: CostsShowResult, now: number): string {
       : tableOf('', [{ name: 'Today', spending: today }, { name: 'All time', spending: total }]),
     ...tableWithTitle('By model', 'Model', costs.models),
     ...tableWithTitle('By provider', 'Provider', costs.providers),
-    ...tableWithTitle('By project', 'Project', costs.projects),
-    ...tableWithTitle('By day', 'Day', costs.days.slice(0, 30)),
+    ...tableWithTitle('By project', 'Project', costs.projects.slice(0, MOST)),
+    ...tableWithTitle('By day', 'Day', costs.days.slice(0, MOST)),
     ...notes(costs),
   ];
   return `${parts.join('\n\n')}\n`;
@@ -36,7 +38,7 @@ export function reportOf(costs: CostsShowResult, now: number): string {
 /** The sums as lines; that of the day only if it is still that day. */
 export function sumsInWords({ day, today, total }: CostsSumsResult, now: number): string[] {
   const isToday = new Date(now).toISOString().startsWith(day);
-  return [...(isToday ? [`Cost of today (UTC), all sessions: ${costOf(today)}`] : []), `Cost of all time: ${costOf(total)}`];
+  return [...(isToday ? [`Cost of today (UTC), all conversations: ${costOf(today)}`] : []), `Cost of all time: ${costOf(total)}`];
 }
 
 /** The report if the server cannot be asked. */
@@ -77,12 +79,18 @@ function activityOf(activity: Activity): string[] {
   if (activity.turns === 0) return [];
   const { prompts, turns, requests, tools, speeds } = activity;
   const calls = tools.map(({ name, calls: all, failed }) => [escaped(name), `${all}`, `${failed}`]);
-  const models = speeds.map(({ model, answers, firstMs, tokensPerSecond }) => [
-    escaped(model), `${answers}`, firstMs < 1000 ? `${firstMs} ms` : `${(firstMs / 1000).toFixed(1)} s`, tokensPerSecond === undefined ? '–' : tokensPerSecond.toFixed(0),
-  ]);
   return ['### Its activity', `Prompts: ${prompts}. Turns: ${turns}. Requests: ${requests}.`,
     ...(calls.length === 0 ? [] : [table([['Tool', 'Calls', 'Failed'], ...calls], 1)]),
-    ...(models.length === 0 ? [] : ['The speed of its models, as medians, from the request on:', table([['Model', 'Answers', 'First piece after', 'Tokens per second'], ...models], 1)])];
+    ...speedsOf(speeds)];
+}
+
+function speedsOf(speeds: Activity['speeds']): string[] {
+  if (speeds.length === 0) return [];
+  const rows = speeds.map(({ model, answers, firstMs, tokensPerSecond }) => {
+    const first = firstMs < 1000 ? `${firstMs} ms` : `${(firstMs / 1000).toFixed(1)} s`;
+    return [escaped(model), `${answers}`, first, tokensPerSecond === undefined ? '–' : tokensPerSecond.toFixed(0)];
+  });
+  return ['The speed of its models, as medians, from the request on:', table([['Model', 'Answers', 'First piece after', 'Tokens per second'], ...rows], 1)];
 }
 
 function tableWithTitle(title: string, head: string, rows: SpendingRow[]): string[] {

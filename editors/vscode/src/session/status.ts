@@ -65,7 +65,7 @@ export class Status implements vscode.Disposable {
       state?.title,
       now?.model === undefined ? undefined : `Model: ${now.model}`,
       now?.thinking === undefined ? undefined : `Thinking: ${now.thinking}`,
-      state === undefined || state.cost === 0 ? undefined : `Cost of this session: ${dollars(state.cost)}`,
+      state === undefined || state.cost === 0 ? undefined : `Cost of this conversation: ${dollars(state.cost)}`,
       ...this.sums.words,
       state?.context === undefined ? undefined : `Context: ${Math.round((100 * state.context.used) / state.context.limit)}% full`,
       hunks === 0 ? undefined : `${hunks} ${hunks === 1 ? 'hunk waits' : 'hunks wait'} for your decision`,

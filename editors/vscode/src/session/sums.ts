@@ -1,4 +1,5 @@
-// The cost of today and of all time, in all sessions. The server is asked when the cost of this one has changed.
+// The cost of today and of all time, in all conversations. The server is asked when the cost of this one has changed, and
+// not more often than every few seconds.
 
 import * as vscode from 'vscode';
 import { sumsInWords } from '../costs/words';
@@ -6,12 +7,16 @@ import type { CostsSumsResult } from '../generated/protocol';
 import type { Server } from '../server/server';
 import type { Session } from './session';
 
+/** The time from a start until the server is asked first, and between two requests, in milliseconds. */
+const PAUSE = 3_000;
+
 export class Sums implements vscode.Disposable {
   private readonly changed = new vscode.EventEmitter<void>();
   private readonly subscriptions: vscode.Disposable[];
   private known: CostsSumsResult | undefined;
-  private asks = false;
-  private asksAgain = false;
+  /** Runs while the server is not to be asked. */
+  private pause: NodeJS.Timeout | undefined;
+  private isDue = false;
 
   /** The sums have changed. */
   readonly onChange = this.changed.event;
@@ -19,40 +24,42 @@ export class Sums implements vscode.Disposable {
   constructor(private readonly server: Server, session: Session) {
     this.subscriptions = [
       this.changed,
-      server.onState(({ state }) => (state === 'running' ? this.ask() : undefined)),
-      session.onSwitch(() => this.ask()),
+      server.onState(({ state }) => (state === 'running' ? this.wait(true) : undefined)),
       session.onStep(({ before, after }) => (before.cost !== after.cost || before.runningTurn !== after.runningTurn ? this.ask() : undefined)),
     ];
   }
 
-  /** The sums as lines, once they are known. */
+  /** The sums as lines, once they are known; of a day only while it lasts. */
   get words(): string[] {
-    if (this.known === undefined) return [];
-    const words = sumsInWords(this.known, Date.now());
-    // Another day has begun since then.
-    if (words.length === 1) this.ask();
-    return words;
+    return this.known === undefined ? [] : sumsInWords(this.known, Date.now());
   }
 
   dispose(): void {
+    clearTimeout(this.pause);
     vscode.Disposable.from(...this.subscriptions).dispose();
   }
 
   private ask(): void {
-    if (this.server.state.state !== 'running') return;
-    if (this.asks) {
-      this.asksAgain = true;
+    if (this.pause !== undefined) {
+      this.isDue = true;
       return;
     }
-    this.asks = true;
-    void this.answer().finally(() => {
-      this.asks = false;
-      if (this.asksAgain) this.ask();
-    });
+    this.wait(false);
+    void this.answer();
+  }
+
+  /** Asks nothing for a while. `isDue` is true if something is to be asked after it. */
+  private wait(isDue: boolean): void {
+    clearTimeout(this.pause);
+    this.isDue = isDue;
+    this.pause = setTimeout(() => {
+      this.pause = undefined;
+      if (this.isDue) this.ask();
+    }, PAUSE);
   }
 
   private async answer(): Promise<void> {
-    this.asksAgain = false;
+    if (this.server.state.state !== 'running') return;
     // A server that cannot tell keeps nobody from anything; the report of costs says why.
     const sums = await this.server.request('azimuth/costs/sums', {}).catch(() => undefined);
     if (sums === undefined || JSON.stringify(sums) === JSON.stringify(this.known)) return;

@@ -91,7 +91,7 @@ try {
   assert.equal(model.asked.length, 3);
   told('a budget warns, asks, and is raised by the answer');
 
-  await steps.status(world, /Cost of this session: \$0\.011\s+Cost of today \(UTC\), all sessions: \$0\.011\s+Cost of all time: \$0\.011/);
+  await steps.status(world, /Cost of this conversation: \$0\.011\s+Cost of today \(UTC\), all conversations: \$0\.011\s+Cost of all time: \$0\.011/);
   await page.locator('.statusbar-item[id$="azimuth.status"] a').hover();
   await page.locator('.monaco-hover', { hasText: 'Cost of all time' }).first().waitFor();
   await shot('status');

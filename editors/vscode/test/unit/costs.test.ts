@@ -65,7 +65,7 @@ describe('the report of costs', () => {
 
   it('has the sums of today and of all time in lines, and of no other day', () => {
     const sums = { day: '2027-01-15', today: some, total: { ...some, cost: 12, unpricedRequests: 1 } };
-    assert.deepEqual(sumsInWords(sums, NOW), ['Cost of today (UTC), all sessions: $0.250', 'Cost of all time: $12.00 and more']);
+    assert.deepEqual(sumsInWords(sums, NOW), ['Cost of today (UTC), all conversations: $0.250', 'Cost of all time: $12.00 and more']);
     assert.deepEqual(sumsInWords(sums, NOW + 86_400_000), ['Cost of all time: $12.00 and more']);
   });
 });

@@ -68,6 +68,13 @@ fn an_unknown_field_or_wire_is_an_error() {
 }
 
 #[test]
+fn a_service_for_another_country_has_the_same_models() {
+    let [everywhere, in_china] = ["minimax", "minimax-cn"].map(|name| named(name).unwrap());
+    assert!(!everywhere.models.is_empty());
+    assert_eq!((&everywhere.models, everywhere.wire), (&in_china.models, in_china.wire));
+}
+
+#[test]
 fn flags_follow_the_host_and_its_subdomains() {
     let named = |name: &str| dialect(name).cloned().unwrap();
     let thinks = |thinking| Compat { thinking: Some(thinking), ..Compat::default() };

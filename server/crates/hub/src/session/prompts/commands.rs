@@ -532,7 +532,8 @@ async fn models(preparation: &Preparation) -> String {
     if text.is_empty() {
         text.push_str("no model can be used yet; run `azimuth doctor` for what to do\n");
     }
-    let _ = writeln!(text, "{}", roles::kept("\nOther work has its own model: ", &preparation.config));
+    let kept = roles::kept("\nOther work has its own model: ", &preparation.config);
+    text.extend((!kept.is_empty()).then(|| kept + "\n"));
     let is_usable = |provider: &str| listed.models.iter().any(|model| model.available && model.provider == provider);
     let mut told: Vec<&str> = Vec::new();
     for model in listed.models.iter().filter(|model| !model.ruled_out && !is_usable(&model.provider)) {
