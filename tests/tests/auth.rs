@@ -54,7 +54,7 @@ impl User {
     }
 
     /// Runs the program to its end, with this input. Gives its exit code, output and errors.
-    fn run(&self, arguments: &[&str], input: &str) -> (i32, String, String) {
+    pub(crate) fn run(&self, arguments: &[&str], input: &str) -> (i32, String, String) {
         let mut child = self.command(arguments).stdin(Stdio::piped()).spawn().unwrap();
         // It may end without reading.
         let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
@@ -361,7 +361,7 @@ fn signing_out_revokes_and_forgets() {
 fn a_key_is_kept_for_its_server_and_counts_after_settings_and_environment() {
     let vendor = SignInServer::start();
     let mut user = User::new(|_| String::new());
-    let (code, output, errors) = user.run(&["auth", "login", "openai", "--key"], "  key-of-a-user\n");
+    let (code, output, errors) = user.run(&["auth", "login", "openai", "--key", "--unchecked"], "  key-of-a-user\n");
     assert_eq!((code, errors.as_str()), (0, ""), "{output}");
     assert!(output.contains("not encrypted") && !output.contains("key-of-a-user"), "{output}");
     let status = |user: &User| user.azimuth(&["auth", "status", "openai"]).1;
@@ -377,7 +377,8 @@ fn a_key_is_kept_for_its_server_and_counts_after_settings_and_environment() {
     let (code, output, _) = user.azimuth(&["auth", "status", "openai"]);
     assert!(code == 1 && output.contains("no key"), "{output}");
     // Of two accounts, the one of the server that is asked counts, whichever is newer.
-    let (code, ..) = user.run(&["auth", "login", "openai", "--key", "--label", "local"], "key-of-a-server\n");
+    let local = ["auth", "login", "openai", "--key", "--unchecked", "--label", "local"];
+    let (code, ..) = user.run(&local, "key-of-a-server\n");
     assert_eq!((code, status(&user).as_str()), (0, "openai: the account `local`\n"));
     user.variables.clear();
     assert_eq!(status(&user), "openai: the account `default`\n");
@@ -400,7 +401,8 @@ fn a_key_is_kept_for_its_server_and_counts_after_settings_and_environment() {
 fn a_key_that_is_typed_is_not_shown_and_the_terminal_shows_what_is_typed_afterwards() {
     let user = User::new(|_| String::new());
     for (keys, code) in [("key-typed-by-hand\n", "code 0"), ("key-typed-by\u{3}", "code 130")] {
-        let line = format!("'{}' auth login openai --key; echo code $?; stty -a", harness::binary().display());
+        let line =
+            format!("'{}' auth login openai --key --unchecked; echo code $?; stty -a", harness::binary().display());
         let mut script = user.command(&[]);
         let environment: Vec<_> =
             script.get_envs().map(|(name, value)| (name.to_owned(), value.unwrap().to_owned())).collect();

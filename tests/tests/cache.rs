@@ -135,6 +135,22 @@ async fn a_server_that_is_not_said_to_take_it_is_told_another_level_at_the_head(
 }
 
 #[tokio::test]
+async fn the_inputs_of_tools_come_while_they_are_written_where_the_server_can_do_that() {
+    for (flags, is_eager) in [("eager_input_streaming = true", Some(true)), ("betas = false", None)] {
+        let model = ModelServer::start([Answer::says("One.")]).await;
+        let (setup, project) = (anthropic(&model, flags), project());
+        let client = Client::start(&setup, &project, Profile::panel()).await;
+        let session = client.new_session().await;
+        turn(&client, &session, "One.", StopReason::EndTurn).await;
+        let asked = model.asked().pop().unwrap();
+        let tools = asked.body()["tools"].as_array().unwrap();
+        let said = |tool: &Value| tool.get("eager_input_streaming").and_then(Value::as_bool);
+        assert!(!tools.is_empty() && tools.iter().all(|tool| said(tool) == is_eager), "{tools:?}");
+        assert_eq!(client.finish().await, 0);
+    }
+}
+
+#[tokio::test]
 async fn the_vendor_says_why_its_cache_missed_also_after_a_restart() {
     let model = ModelServer::start([Answer::says("One."), Answer::says("Two.")]).await;
     let (setup, project) = (anthropic(&model, "cache_diagnosis = true"), project());

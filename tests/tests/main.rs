@@ -40,6 +40,7 @@ mod hostile;
 mod house;
 mod instruct;
 mod jobs;
+mod key_check;
 mod landings;
 mod lang;
 mod lang_projects;

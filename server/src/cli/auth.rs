@@ -9,11 +9,12 @@ use accounts::{Accounts, Browser, Granted, Listed, OAuthError, Removed, Status};
 use clap::{Args, Subcommand};
 use hub::clock::now;
 use hub::config::{Config, dirs, key_status};
+use hub::key_check::{self, check_new};
 use hub::{lists, visible};
 use platform::terminal::Hidden;
-use protocol::auth::KeyMember;
+use protocol::auth::{KeyCheck, KeyMember, KeyState};
 use protocol::model::SwitchReason;
-use providers::{Pools, Secret};
+use providers::{Pools, Secret, Settings};
 use serde_json::json;
 use store::SqliteStore;
 use tokio::sync::mpsc;
@@ -44,10 +45,14 @@ pub(super) enum Auth {
         #[arg(long)]
         json: bool,
     },
-    /// Show for each provider where its key comes from. With a provider, exits with 1 if there is no key for it.
+    /// Show for each provider where its key comes from. With a provider, exits with 1 if there is no key for it; with
+    /// `--check` also if one is refused.
     Status {
         /// The provider.
         provider: Option<String>,
+        /// Ask each provider about its key, by its list of models, which costs nothing.
+        #[arg(long)]
+        check: bool,
         /// Write JSON.
         #[arg(long)]
         json: bool,
@@ -67,6 +72,9 @@ pub(super) struct Login {
     /// Keep an API key. It is asked for, or read from standard input; it is never an argument.
     #[arg(long)]
     key: bool,
+    /// Keep the key without asking the vendor about it.
+    #[arg(long, requires = "key")]
+    unchecked: bool,
     /// The account's name, to have several at one provider. The one that you signed in with last is used; other keys
     /// stand in for a key that has reached a limit.
     #[arg(long, visible_alias = "name", value_name = "NAME", default_value = accounts::DEFAULT_LABEL)]
@@ -94,12 +102,15 @@ pub(super) async fn run(command: Auth) -> Result<ExitCode, Failure> {
         }
         Auth::Logout { provider, label } => sign_out(&accounts, &provider, label.as_deref()).await,
         Auth::List { json } => list(&config, &accounts, json).await,
-        Auth::Status { provider, json } => status(&config, &accounts, provider.as_deref(), json).await,
+        Auth::Status { provider, check, json } => {
+            let live = check.then(|| config.providers.clone());
+            status(&config, &accounts, provider.as_deref(), live, json).await
+        }
     }
 }
 
 async fn sign_in(accounts: &Arc<Accounts>, mut config: Config, login: Login) -> Result<ExitCode, Failure> {
-    let Login { provider, device, paste, key, label } = login;
+    let Login { provider, device, paste, key, unchecked, label } = login;
     let Some(provider) = provider else {
         let names: Vec<_> = accounts.vendors().iter().map(|vendor| vendor.provider.as_str()).collect();
         return Err(Failure::Usage(format!(
@@ -127,8 +138,12 @@ async fn sign_in(accounts: &Arc<Accounts>, mut config: Config, login: Login) -> 
         say(&mut io::stderr(), &text)?;
     }
     let mut out = io::stdout();
+    let mut checked = None;
     let name = if key {
         let key = read_key(&provider, &mut lines()).await?;
+        if !unchecked {
+            checked = Some(check_new(&config.providers, &provider, &key).await.map_err(Failure::new)?);
+        }
         accounts.keep_key(&provider, &label, &address, key).await.map_err(Failure::new)?;
         None
     } else if device {
@@ -148,6 +163,9 @@ async fn sign_in(accounts: &Arc<Accounts>, mut config: Config, login: Login) -> 
     };
     let file = accounts.store().file();
     say(&mut out, &format!("{kept}, in {}, which only you can read. It is not encrypted.", file.display()))?;
+    if let Some(KeyCheck { words, .. }) = checked {
+        say(&mut out, &format!("Note: {words}."))?;
+    }
     if let Some(first) = config.source_before_account(&provider, &label, &environment) {
         say(&mut out, &format!("It is not used yet: {first} counts before it."))?;
     }
@@ -265,32 +283,50 @@ async fn list(config: &Config, accounts: &Accounts, json: bool) -> Result<ExitCo
     Ok(ExitCode::SUCCESS)
 }
 
-async fn status(config: &Config, accounts: &Accounts, only: Option<&str>, json: bool) -> Result<ExitCode, Failure> {
+/// Tells the source of each key. With `live` settings, each provider that has a key is asked about it.
+async fn status(
+    config: &Config,
+    accounts: &Accounts,
+    only: Option<&str>,
+    live: Option<Settings>,
+    json: bool,
+) -> Result<ExitCode, Failure> {
     // That the file cannot be read is no reason to say that nobody is signed in.
     let kept = accounts.list().map_err(Failure::new)?;
     let mut out = io::stdout();
     let shown = config.providers.providers.iter().filter(|it| only.is_none_or(|only| it.name == only));
-    let mut has_key = false;
+    let (mut has_key, mut is_refused) = (false, false);
     for provider in shown.filter(|provider| only.is_some() || provider.has_key()) {
         let name = &provider.name;
         let source = key_status(provider, &kept, &environment).map(|status| status.source);
         has_key |= source.is_some();
         let members = provider.members().await;
+        let checked = match &live {
+            Some(settings) if source.is_some() => Some(key_check::check(settings.clone(), name).await),
+            _ => None,
+        };
+        is_refused |= checked.as_ref().is_some_and(|checked| checked.state == KeyState::Refused);
         let line = match (json, &source) {
             (true, _) => {
-                let line = json!({ "provider": name, "key": source, "members": members });
+                let mut line = json!({ "provider": name, "key": source, "members": members });
+                if let Some(checked) = &checked {
+                    line["check"] = json!(checked);
+                }
                 visible::json(&line.to_string()).into_owned()
             }
             (false, Some(source)) => format!("{name}: {source}"),
             (false, None) => format!("{name}: no key; run `azimuth auth login {name}`"),
         };
         say(&mut out, &line)?;
+        if let Some(checked) = checked.filter(|_| !json) {
+            say(&mut out, &format!("  {}", checked.words))?;
+        }
         for member in members.iter().filter(|_| !json) {
             say(&mut out, &format!("  {}  {}", member.name, of_member(member)))?;
         }
     }
     if has_key {
-        return Ok(ExitCode::SUCCESS);
+        return Ok(if is_refused { ExitCode::FAILURE } else { ExitCode::SUCCESS });
     }
     if only.is_none() && !json {
         say(&mut out, "no provider has a key; `azimuth auth login PROVIDER` signs in, with `--key` it keeps a key")?;

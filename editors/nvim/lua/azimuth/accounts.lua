@@ -242,7 +242,9 @@ local function keep_key(list, provider, label)
     client.request(requests.auth_keep, { provider = provider, label = name, key = key }, function(err, result)
       if not failed(err) then
         local unused = result.unusedBecause and (" It is not used yet: %s."):format(result.unusedBecause) or ""
-        say(("the key for %s is kept as %s.%s"):format(text.one_line(provider), text.one_line(name), text.one_line(unused)))
+        local checked = result.check and (" Note: %s."):format(result.check.words) or ""
+        local words = "the key for %s is kept as %s.%s%s"
+        say(words:format(text.one_line(provider), text.one_line(name), text.one_line(unused), text.one_line(checked)))
       end
     end)
   end

@@ -109,10 +109,11 @@ async function keepKey({ request, refresh }: Parts, { accounts, keyProviders }: 
     validateInput: (text) => (/\s/.test(text.trim()) ? 'A key has no blanks in it. Paste the key alone.' : undefined),
   });
   if (key === undefined || key.trim() === '') return;
-  const { unusedBecause } = await request('azimuth/auth/keep', { provider, label, key: key.trim() });
+  const { unusedBecause, check } = await request('azimuth/auth/keep', { provider, label, key: key.trim() });
   await refresh();
   const unused = unusedBecause === undefined ? '' : ` It is not used yet: ${unusedBecause}.`;
-  void vscode.window.showInformationMessage(unlinked(`Azimuth: the key for ${provider} is kept as ${label}.${unused}`));
+  const checked = check === undefined ? '' : ` Note: ${check.words}.`;
+  void vscode.window.showInformationMessage(unlinked(`Azimuth: the key for ${provider} is kept as ${label}.${unused}${checked}`));
 }
 
 async function act(parts: Parts, list: AuthListResult, { account, variable, label }: AccountRow): Promise<void> {

@@ -519,10 +519,12 @@ export interface AuthCancelParams {
 export interface AuthKeepParams {
   /** The provider, such as `openai`. */
   provider: string;
-  /** The API key. It goes into the file of accounts, and nowhere else. */
+  /** The API key. It goes into the file of accounts, and to its vendor. */
   key: string;
   /** The user's name for the account; `default` without one. An account of this name is replaced. */
   label?: string;
+  /** True if the vendor is not asked about the key first. */
+  unchecked?: boolean;
 }
 
 /** Result of `azimuth/auth/keep`. */
@@ -531,6 +533,8 @@ export interface AuthKeepResult {
   account: Account;
   /** The source that counts instead, to be shown: a key of the settings or the environment; absent if it is used. */
   unusedBecause?: string;
+  /** The finding about the key; absent if the vendor was not asked. A key that it refuses is not kept. */
+  check?: KeyCheck;
 }
 
 /** Parameters of `azimuth/auth/list`. */
@@ -1954,6 +1958,14 @@ export type InlineTrigger =
   /** The user types. */
   | 'automatic';
 
+/** A finding about a key, by the list of models that its vendor gives for it. */
+export interface KeyCheck {
+  /** The finding. */
+  state: KeyState;
+  /** The same for the user, with the vendor's own words if it said any. */
+  words: string;
+}
+
 /** A key or an account of several at a provider. */
 export interface KeyMember {
   /** Its name: a variable, or the name of an account. */
@@ -1975,6 +1987,17 @@ export interface KeyProvider {
   /** Its name, to be shown. */
   title: string;
 }
+
+/** A vendor's word about a key. */
+export type KeyState =
+  /** It listed its models. Some vendors do that without a key, so only an answer of a model shows more. */
+  | 'listed'
+  /** It does not know the key. */
+  | 'refused'
+  /** It knows the key, and does not list its models for it. */
+  | 'forbidden'
+  /** Nothing is known: it could not be asked, or has no list. */
+  | 'unknown';
 
 /** The source of a provider's key. Only this one counts, even if there are others. */
 export interface KeyStatus {

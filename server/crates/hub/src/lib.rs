@@ -14,6 +14,7 @@ pub mod confinement;
 pub mod editor;
 pub mod error;
 pub mod feed;
+pub mod key_check;
 pub mod lists;
 pub mod log;
 pub mod own_providers;

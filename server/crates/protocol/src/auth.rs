@@ -202,8 +202,11 @@ pub struct AuthKeepParams {
     /// The user's name for the account; `default` without one. An account of this name is replaced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
-    /// The API key. It goes into the file of accounts, and nowhere else.
+    /// The API key. It goes into the file of accounts, and to its vendor.
     pub key: String,
+    /// True if the vendor is not asked about the key first.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unchecked: bool,
 }
 
 impl fmt::Debug for AuthKeepParams {
@@ -222,6 +225,33 @@ pub struct AuthKeepResult {
     /// The source that counts instead, to be shown: a key of the settings or the environment; absent if it is used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unused_because: Option<String>,
+    /// The finding about the key; absent if the vendor was not asked. A key that it refuses is not kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub check: Option<KeyCheck>,
+}
+
+/// A finding about a key, by the list of models that its vendor gives for it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct KeyCheck {
+    /// The finding.
+    pub state: KeyState,
+    /// The same for the user, with the vendor's own words if it said any.
+    pub words: String,
+}
+
+/// A vendor's word about a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum KeyState {
+    /// It listed its models. Some vendors do that without a key, so only an answer of a model shows more.
+    Listed,
+    /// It does not know the key.
+    Refused,
+    /// It knows the key, and does not list its models for it.
+    Forbidden,
+    /// Nothing is known: it could not be asked, or has no list.
+    Unknown,
 }
 
 /// Parameters of `azimuth/auth/logout`.

@@ -38,6 +38,8 @@ pub struct Compat {
     pub cache_diagnosis: Option<bool>,
     /// True if it keeps a prompt for an hour where it is asked to (Anthropic).
     pub cache_hour: Option<bool>,
+    /// True if the input of a tool may come as the model writes it, unchecked (Anthropic).
+    pub eager_input_streaming: Option<bool>,
     /// The header that carries the key.
     pub key_header: Option<KeyHeader>,
 }
@@ -127,6 +129,7 @@ impl Compat {
             effort_messages: self.effort_messages.or(under.effort_messages),
             cache_diagnosis: self.cache_diagnosis.or(under.cache_diagnosis),
             cache_hour: self.cache_hour.or(under.cache_hour),
+            eager_input_streaming: self.eager_input_streaming.or(under.eager_input_streaming),
             key_header: self.key_header.or(under.key_header),
         }
     }

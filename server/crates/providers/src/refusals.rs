@@ -15,6 +15,8 @@ pub(crate) enum Dispensable {
     EffortChange,
     /// The question why the cache missed.
     Diagnosis,
+    /// Inputs of tools that come while the model writes them.
+    EagerInputs,
 }
 
 /// The refusals, for as long as a configuration holds: models are given out anew for each turn.
@@ -36,7 +38,7 @@ impl Refusals {
 }
 
 impl Dispensable {
-    pub(crate) const ALL: [Self; 2] = [Self::EffortChange, Self::Diagnosis];
+    pub(crate) const ALL: [Self; 3] = [Self::EffortChange, Self::Diagnosis, Self::EagerInputs];
 
     /// The part of a request that a server refuses with this failure; none if it refuses something else, or the request
     /// has no such part.
@@ -56,6 +58,7 @@ impl Dispensable {
                 let names = ["diagnostics", "previous_message_id"];
                 anthropic::asks_why(target, request) && names.iter().any(|name| words.contains(name))
             }
+            Self::EagerInputs => anthropic::is_eager(target, request) && words.contains("eager_input_streaming"),
         };
         Self::ALL.into_iter().find(is_said)
     }
@@ -65,6 +68,7 @@ impl Dispensable {
         match self {
             Self::EffortChange => target.own_effort = None,
             Self::Diagnosis => target.compat.cache_diagnosis = Some(false),
+            Self::EagerInputs => target.compat.eager_input_streaming = Some(false),
         }
     }
 }

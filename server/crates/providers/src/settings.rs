@@ -415,6 +415,7 @@ impl Provider {
                 effort_messages: host.effort_messages,
                 cache_diagnosis: host.cache_diagnosis,
                 cache_hour: host.cache_hour,
+                eager_input_streaming: host.eager_input_streaming,
                 ..flags.clone()
             },
             None => host,

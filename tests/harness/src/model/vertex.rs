@@ -58,6 +58,10 @@ pub(super) fn as_its_maker(
     if fields.contains_key("diagnostics") {
         return Err("diagnostics: Extra inputs are not permitted".into());
     }
+    let mut tools = fields.get("tools").and_then(Value::as_array).into_iter().flatten();
+    if tools.any(|tool| tool.get("eager_input_streaming").is_some()) {
+        return Err("tools: eager_input_streaming: Extra inputs are not permitted".into());
+    }
     if fields.insert("model".into(), model.into()).is_some() {
         return Err("model: Extra inputs are not permitted".into());
     }

@@ -79,13 +79,15 @@
 ---Parameters of `azimuth/auth/keep`.
 ---@class azimuth.AuthKeepParams
 ---@field provider string The provider, such as `openai`.
----@field key string The API key. It goes into the file of accounts, and nowhere else.
+---@field key string The API key. It goes into the file of accounts, and to its vendor.
 ---@field label? string The user's name for the account; `default` without one. An account of this name is replaced.
+---@field unchecked? boolean True if the vendor is not asked about the key first.
 
 ---Result of `azimuth/auth/keep`.
 ---@class azimuth.AuthKeepResult
 ---@field account azimuth.Account The account that is kept now.
 ---@field unusedBecause? string The source that counts instead, to be shown: a key of the settings or the environment; absent if it is used.
+---@field check? azimuth.KeyCheck The finding about the key; absent if the vendor was not asked. A key that it refuses is not kept.
 
 ---Parameters of `azimuth/auth/list`.
 ---@class azimuth.AuthListParams
@@ -977,6 +979,11 @@
 ---| "invoked" # The user asked for it. Rules that only keep suggestions from being a nuisance do not hold.
 ---| "automatic" # The user types.
 
+---A finding about a key, by the list of models that its vendor gives for it.
+---@class azimuth.KeyCheck
+---@field state azimuth.KeyState The finding.
+---@field words string The same for the user, with the vendor's own words if it said any.
+
 ---A key or an account of several at a provider.
 ---@class azimuth.KeyMember
 ---@field name string Its name: a variable, or the name of an account.
@@ -989,6 +996,13 @@
 ---@class azimuth.KeyProvider
 ---@field provider string The provider, such as `openai`.
 ---@field title string Its name, to be shown.
+
+---A vendor's word about a key.
+---@alias azimuth.KeyState
+---| "listed" # It listed its models. Some vendors do that without a key, so only an answer of a model shows more.
+---| "refused" # It does not know the key.
+---| "forbidden" # It knows the key, and does not list its models for it.
+---| "unknown" # Nothing is known: it could not be asked, or has no list.
 
 ---The source of a provider's key. Only this one counts, even if there are others.
 ---@class azimuth.KeyStatus

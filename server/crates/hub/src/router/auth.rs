@@ -20,6 +20,7 @@ use super::super::request::Handlers;
 use super::super::session;
 use super::{ClientId, Error, Reply, Router};
 use crate::config::Config;
+use crate::key_check::check_new;
 
 /// The sign-ins that have begun, by their clients.
 #[derive(Default)]
@@ -112,7 +113,7 @@ impl Router {
 
     /// Keeps a key as an account.
     fn auth_keep(&mut self, _: ClientId, params: AuthKeepParams, reply: Reply<AuthKeepResult>) {
-        let AuthKeepParams { provider, label, key } = params;
+        let AuthKeepParams { provider, label, key, unchecked } = params;
         let (accounts, address) = match (self.accounts(), self.address_of(&provider)) {
             (Ok(accounts), Ok(address)) => (accounts, address),
             (Err(error), _) | (_, Err(error)) => return drop(reply.send(Err(error))),
@@ -120,7 +121,8 @@ impl Router {
         let label = label.unwrap_or_else(|| DEFAULT_LABEL.to_owned());
         let (shared, config) = (self.shared.clone(), Arc::clone(&self.config));
         tokio::spawn(async move {
-            let kept = keep(&accounts, &config, &provider, &label, &address, Secret::new(&key)).await;
+            let given = Given { provider: &provider, label: label.trim(), address: &address, key: Secret::new(&key) };
+            let kept = keep(&accounts, &config, given, unchecked).await;
             if kept.is_ok() {
                 shared.post(None, Message::AccountsChanged);
             }
@@ -233,29 +235,40 @@ async fn listed(accounts: &Accounts, config: &Config) -> Result<AuthListResult, 
     })
 }
 
+/// A key that the user gives.
+struct Given<'a> {
+    provider: &'a str,
+    label: &'a str,
+    /// The provider's address, for which the key counts.
+    address: &'a str,
+    key: Secret,
+}
+
 async fn keep(
     accounts: &Accounts,
     config: &Config,
-    provider: &str,
-    label: &str,
-    address: &str,
-    key: Secret,
+    Given { provider, label, address, key }: Given<'_>,
+    unchecked: bool,
 ) -> Result<AuthKeepResult, Error> {
     let failed = |text: &str| Error::new(ErrorCode::OperationFailed, text);
-    let label = label.trim();
     if label.is_empty() {
         return Err(failed("an account needs a name, such as `work`"));
     }
     if key.expose().is_empty() || !key.expose().bytes().all(|byte| byte.is_ascii_graphic()) {
         return Err(failed("this is no key: it is empty, or holds blanks or characters that no key has"));
     }
+    let check = match unchecked {
+        true => None,
+        false => Some(check_new(&config.providers, provider, &key).await.map_err(|error| failed(&error.to_string()))?),
+    };
     if let Some(text) = accounts.set_aside_if_damaged().await? {
         tracing::warn!("{text}");
     }
     accounts.keep_key(provider, label, address, key).await?;
     let account = kept_as(accounts, provider, label)?;
     let counts = config.source_before_account(provider, label, &environment);
-    Ok(AuthKeepResult { account, unused_because: counts.map(|source| format!("{source} counts before it")) })
+    let unused_because = counts.map(|source| format!("{source} counts before it"));
+    Ok(AuthKeepResult { account, unused_because, check })
 }
 
 /// The account with this label.

@@ -137,6 +137,15 @@ macro_rules! flags {
                 more: Some("costs.md#the-cache-for-an-hour"),
             },
             Setting {
+                name: concat!($before, "eager_input_streaming"),
+                kind: Flag,
+                default: Unset($usual),
+                who: USER,
+                words: "Have the input of a tool come while the model writes it, as Anthropic's own server can, so that a \
+                        long edit is seen as it grows.",
+                more: Some("configuration.md#what-a-server-refuses"),
+            },
+            Setting {
                 name: concat!($before, "key_header"),
                 kind: Choice(&[
                     ("authorization", "`Authorization: Bearer`"),

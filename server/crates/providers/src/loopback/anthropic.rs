@@ -80,6 +80,7 @@ async fn a_server_that_refuses_what_it_is_said_to_take_is_asked_again_without_it
         answered(),
         refused("messages.2: role 'system' is not supported on this model"),
         answered(),
+        refused("tools.0.custom.eager_input_streaming: Extra inputs are not permitted"),
         answered(),
         refused("output_config.effort: not supported"),
     ])
@@ -99,9 +100,13 @@ async fn a_server_that_refuses_what_it_is_said_to_take_is_asked_again_without_it
         let betas = asked.headers["anthropic-beta"].to_str().unwrap();
         let is_told = body["messages"].to_string().contains("output_config");
         assert_eq!(is_told, betas.contains("mid-conversation-output-config"), "{betas}");
-        (body.get("diagnostics").is_some(), is_told, body["output_config"]["effort"].clone())
+        let is_eager = body["tools"][0].get("eager_input_streaming").is_some();
+        (body.get("diagnostics").is_some(), is_eager, is_told, body["output_config"]["effort"].clone())
     };
     let sent: Vec<_> = server.asked().iter().map(sent).collect();
-    let head = |diagnosis: bool| (diagnosis, false, json!("low"));
-    assert_eq!(sent, [head(true), head(false), (false, true, json!("high")), head(false), head(false), head(false)]);
+    let head = |diagnosis: bool, eager: bool| (diagnosis, eager, false, json!("low"));
+    let moved = (false, true, true, json!("high"));
+    let first = [head(true, true), head(false, true), moved, head(false, true)];
+    let then = [head(false, true), head(false, false), head(false, false)];
+    assert_eq!(sent, [&first[..], &then].concat());
 }

@@ -186,6 +186,14 @@ impl Provider {
         self.defined = models;
     }
 
+    /// Takes this key alone, whatever else the user has for it.
+    pub(super) fn take_only(&mut self, key: &Secret) {
+        self.set_keys(Vec::new());
+        (self.key_command, self.account, self.signer, self.aws_profile) = (None, None, None, None);
+        self.key = Some(key.clone());
+        "the key that you gave".clone_into(&mut self.key_source);
+    }
+
     /// Takes its keys from the accounts that the user keeps for it, unless the settings or the environment say one, or
     /// have credentials that its requests are signed with.
     pub fn set_account(&mut self, account: Arc<dyn Account>) {

@@ -46,6 +46,18 @@ impl Settings {
     }
 }
 
+impl Settings {
+    /// One provider alone, which is asked with this key, to find out about the key.
+    #[must_use]
+    pub fn with_only(&self, provider: &str, key: &Secret) -> Self {
+        let mut settings = self.clone();
+        settings.add_known(provider);
+        settings.providers.retain(|known| known.name == provider);
+        settings.providers.iter_mut().for_each(|known| known.take_only(key));
+        settings
+    }
+}
+
 impl Provider {
     /// Takes the keys and accounts of this list, in their order and in turn, instead of one key.
     pub fn set_keys(&mut self, keys: Vec<NamedKey>) {

@@ -94,6 +94,7 @@ fn flags_follow_the_host_and_its_subdomains() {
                 effort_messages: Some(true),
                 cache_diagnosis: Some(true),
                 cache_hour: Some(true),
+                eager_input_streaming: Some(true),
                 ..Compat::default()
             },
         ),

@@ -12,5 +12,7 @@ mod tests;
 pub(crate) use effort::changes_in_place;
 pub(super) use effort::{Effort, effort};
 pub(super) use request::{BINDING, ThinkingSetting, drops_blocks, is_off, thinking};
-pub(crate) use request::{VERSION, asks_why, body, body_of_vertex, changes_effort, headers, headers_of_vertex, path};
+pub(crate) use request::{
+    VERSION, asks_why, body, body_of_vertex, changes_effort, headers, headers_of_vertex, is_eager, path,
+};
 pub(crate) use stream::Decoder;

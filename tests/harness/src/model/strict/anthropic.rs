@@ -140,7 +140,10 @@ fn fields(body: &Value) -> Result<(), String> {
         _ => only(&body["thinking"], "thinking", &["type"])?,
     }
     for tool in list(&body["tools"]) {
-        only(tool, "tools", &["name", "description", "input_schema", "cache_control"])?;
+        only(tool, "tools", &["name", "description", "input_schema", "eager_input_streaming", "cache_control"])?;
+        if tool.get("eager_input_streaming").is_some_and(|eager| !eager.is_boolean()) {
+            return Err("tools: eager_input_streaming: Input should be a valid boolean".into());
+        }
         if !is_plain(text(&tool["name"]), 64) {
             return Err("tools: name: String should match pattern '^[a-zA-Z0-9_-]{1,64}$'".into());
         }

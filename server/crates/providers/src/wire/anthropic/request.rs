@@ -80,6 +80,11 @@ pub(crate) fn keeps_for_hour(target: &Target, request: &Request) -> bool {
     request.cache_hour && target.compat.cache_hour == Some(true)
 }
 
+/// True if the inputs of tools come while the model writes them.
+pub(crate) fn is_eager(target: &Target, request: &Request) -> bool {
+    target.compat.eager_input_streaming == Some(true) && !request.tools.is_empty()
+}
+
 fn written(
     target: &Target,
     request: &Request,
@@ -92,6 +97,9 @@ fn written(
     let mark = Cache::of(target, request);
     messages.iter_mut().rev().filter(|turn| turn.role == "user").take(2).for_each(|turn| turn.mark(mark));
     let mut tools: Vec<Tool<'_>> = request.tools.iter().map(Tool::from).collect();
+    if is_eager(target, request) {
+        tools.iter_mut().for_each(|tool| tool.eager_input_streaming = Some(true));
+    }
     if let Some(last) = tools.last_mut() {
         last.cache_control = Some(mark);
     }
@@ -168,6 +176,8 @@ struct Tool<'a> {
     description: &'a str,
     input_schema: &'a Value,
     #[serde(skip_serializing_if = "Option::is_none")]
+    eager_input_streaming: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     cache_control: Option<Cache>,
 }
 
@@ -240,7 +250,8 @@ enum Source<'a> {
 
 impl<'a> From<&'a ToolSpec> for Tool<'a> {
     fn from(tool: &'a ToolSpec) -> Self {
-        Self { name: &tool.name, description: &tool.description, input_schema: &tool.input_schema, cache_control: None }
+        let ToolSpec { name, description, input_schema } = tool;
+        Self { name, description, input_schema, eager_input_streaming: None, cache_control: None }
     }
 }
 

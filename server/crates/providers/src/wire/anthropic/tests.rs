@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use crate::compat::Compat;
 use crate::data::Thinking;
 use crate::failure::Fault;
+use crate::vendors::of_address;
 use crate::wire::testing::{
     HOST, assert_prefixes_are_stable, body, call, conversation, read, request, result, says, target, text,
 };
@@ -475,6 +476,21 @@ fn a_message_that_ends_in_thinking_and_a_failure_without_words_are_mended() {
     assert_eq!(said.len(), 1);
     assert!(said[0]["name"].as_str().unwrap().starts_with("read_file_"), "{}", said[0]);
     assert_eq!(sent["messages"][2]["content"][0]["content"], json!("The call failed."));
+}
+
+#[test]
+fn the_inputs_of_tools_come_while_they_are_written_only_where_the_host_says_it_can() {
+    let eager = Target { compat: Compat { eager_input_streaming: Some(true), ..Compat::default() }, ..sonnet() };
+    let asked = request(conversation(&Value::Null));
+    let said = |wire: Wire, target: &Target| -> Vec<_> {
+        let sent = body(wire, target, &asked);
+        sent["tools"].as_array().unwrap().iter().map(|tool| tool.get("eager_input_streaming").cloned()).collect()
+    };
+    assert_eq!(said(Wire::Anthropic, &eager), [Some(json!(true)), Some(json!(true))]);
+    assert_eq!(said(Wire::Anthropic, &sonnet()), [None, None]);
+    assert_eq!(said(Wire::AnthropicVertex, &sonnet()), [None, None]);
+    let vertex = of_address("https://us-central1-aiplatform.googleapis.com/v1/projects/p");
+    assert_eq!(vertex.eager_input_streaming, None, "Vertex AI refuses it");
 }
 
 #[test]
