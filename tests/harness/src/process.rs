@@ -27,7 +27,9 @@ impl Process {
     /// Starts the server with a vendor of Chat Completions, and waits for the answer to `initialize`.
     pub fn start(binary: &Path, data: &Path, project: &Path, vendor: &str) -> Self {
         let mut command = Command::new(binary);
-        vendors::variables().iter().for_each(|name| drop(command.env_remove(name)));
+        for name in vendors::variables() {
+            command.env_remove(name);
+        }
         let mut child = command
             .arg("lsp")
             .env("AZIMUTH_DATA_DIR", data)

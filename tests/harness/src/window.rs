@@ -24,7 +24,9 @@ impl Window {
 
     /// The same by a command that runs the program, whose arguments are still to be added.
     pub async fn launch(mut command: Command, setup: &Setup, project: &Project, profile: Profile) -> Self {
-        vendors::variables().iter().for_each(|name| drop(command.env_remove(name)));
+        for name in vendors::variables() {
+            command.env_remove(name);
+        }
         let mut child = command
             .arg("lsp")
             .env("AZIMUTH_DATA_DIR", setup.data_folder())

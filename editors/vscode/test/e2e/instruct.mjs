@@ -199,7 +199,7 @@ async function refine() {
   await shot('refined');
   told('the key refines the hunk at the cursor, with the history of instructions in the prompt');
 
-  await page.locator('.codelens-decoration a', { hasText: /^\s*Accept$/ }).first().click();
+  await steps.clickLens(page.locator('.codelens-decoration a', { hasText: /^\s*Accept$/ }).first());
   const all = replaced(area, hunks[0], [hunks[2][0], better[1]]);
   await text(all);
   await page.locator('.editor-instance .view-line', { hasText: 'main' }).click();

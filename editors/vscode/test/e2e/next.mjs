@@ -207,8 +207,8 @@ async function everything() {
   assert.deepEqual((await drawn()).inserted.slice(0, 2), ['h', ', h: u32']);
   told('it moves with the text');
 
-  await page.locator('.codelens-decoration a', { hasText: 'Accept' }).first().click();
-  await steps.until('two hunks', async () => /of 2/.test(await said()));
+  await steps.clickLens(page.locator('.codelens-decoration a', { hasText: 'Accept' }).first());
+  await steps.until('two hunks', async () => /of 2/.test(await said()), 30_000, () => `accepted: ${JSON.stringify(sent('azimuth/inline/accept'))}`);
   told('the line above a hunk accepts it');
 
   await steps.chord(world, 'Shift+j');

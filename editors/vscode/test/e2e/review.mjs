@@ -175,7 +175,7 @@ try {
   await steps.ask(world, 'One more.');
   await steps.pendingHunks(world, 1);
   await steps.openFile(world, 'numbers.rs');
-  await page.locator('.codelens-decoration a', { hasText: 'Accept' }).first().click();
+  await steps.clickLens(page.locator('.codelens-decoration a', { hasText: 'Accept' }).first());
   await steps.pendingHunks(world, 0);
   await page.locator('.editor-instance .view-line').filter({ hasText: /let\sten/ }).first().waitFor();
   assert.equal(await steps.bufferText(world), wanted.replace(numbers[20], 'let twenty = 20;\n').replace(numbers[10], 'let ten = 10;\n'));

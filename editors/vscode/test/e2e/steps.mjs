@@ -333,3 +333,16 @@ export async function until(what, look, timeout = 30_000, explain = async () => 
     await new Promise((resolve) => setTimeout(resolve, pause));
   }
 }
+
+/**
+ * Clicks an action in the line above a hunk, once that line is drawn for good: VS Code draws it anew a moment after each change
+ * of the text or of what is proposed, and forgets a click that it gets in between.
+ */
+export async function clickLens(locator) {
+  const lens = await until('the line above a hunk at rest', async () => {
+    const element = await locator.elementHandle();
+    await locator.page().waitForTimeout(1_000);
+    return (await element.evaluate((it) => it.isConnected)) ? element : undefined;
+  });
+  await lens.click();
+}
