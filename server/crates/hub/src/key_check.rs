@@ -14,8 +14,8 @@ pub struct KeyRefused {
     words: String,
 }
 
-/// Asks a provider about a key that is not kept yet. Only a refusal is an error: a vendor that cannot be reached, or has
-/// no list, says nothing of the key.
+/// Asks a provider about a key that is not kept yet. Only a refusal is an error: a vendor that cannot be reached, or
+/// has no list, says nothing of the key.
 ///
 /// # Errors
 /// The vendor does not know the key.

@@ -281,7 +281,7 @@ async fn the_record_takes_no_prompt_becomes_no_chat_and_is_made_again_once_delet
 
 #[tokio::test]
 async fn once_there_is_a_record_the_editor_is_told_at_once() {
-    // What is measured is the work. The disk of a machine that is busy with other tests may take longer than all of it.
+    // The work is measured. The disk of a machine that is busy with other tests may take longer than all of it.
     let world = World::in_memory().await;
     let long = "a line of some length\n".repeat(2000);
     let texts: Vec<_> = (0..11).map(|n| format!("{n}\n{long}")).collect();
