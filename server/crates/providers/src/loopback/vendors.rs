@@ -105,6 +105,19 @@ async fn fields_of_the_users_own_go_with_every_request_and_ours_stay() {
     assert_eq!(names.iter().filter(|name| **name == "model").count(), 1, "{names:?}");
 }
 
+#[tokio::test]
+async fn fields_of_the_users_own_go_into_an_object_that_we_send_and_count_nothing_against_ours() {
+    let server = Server::start(vec![Answer::stream(&streams::chat())]).await;
+    let catalog = mine(&server, None, |provider| {
+        let fields = value!({ "stream_options": { "include_usage": false, "deep": { "a": [1] } }, "user": "me" });
+        provider.set_extra_body(fields.as_object().unwrap().clone());
+    });
+    ask(&*catalog.resolve("mine/m").await.unwrap()).await.1.unwrap();
+    let body: Value = serde_json::from_str(&server.asked()[0].body).unwrap();
+    assert_eq!(body["stream_options"], value!({ "include_usage": true, "deep": { "a": [1] } }));
+    assert_eq!(body["user"], "me");
+}
+
 /// A command that prints another key each time.
 struct Counting(Arc<AtomicUsize>);
 

@@ -8,7 +8,7 @@ use net::header::{HeaderName, HeaderValue};
 use ports::model::ModelError;
 use protocol::model::{Price, ThinkingLevel};
 use serde::Deserialize;
-use serde::de::IgnoredAny;
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::Provider;
@@ -294,22 +294,45 @@ impl Provider {
         Ok(headers)
     }
 
-    /// The body of a request with the user's fields in it, before those that it has: the conversation stays last.
+    /// The body of a request with the user's fields in it, before those that it has: the conversation stays last. Fields
+    /// of an object that the body has are added to that object.
     pub(crate) fn with_extra(&self, body: Vec<u8>) -> Vec<u8> {
-        if self.extra_body.is_empty() {
-            return body;
-        }
-        // Only the names are of interest, so the conversation is not read into values.
-        let Ok(own) = serde_json::from_slice::<HashMap<String, IgnoredAny>>(&body) else { return body };
-        let more = self.extra_body.iter().filter(|(name, _)| !own.contains_key(name.as_str()));
-        let more: Map<String, Value> = more.map(|(name, value)| (name.clone(), value.clone())).collect();
-        let Some(rest) = body.strip_prefix(b"{").filter(|_| !more.is_empty()) else { return body };
-        let mut merged = Value::Object(more).to_string().into_bytes();
-        merged.pop();
-        merged.push(b',');
-        merged.extend_from_slice(rest);
-        merged
+        let merged = std::str::from_utf8(&body).ok().and_then(|body| with_fields(body, &self.extra_body));
+        merged.map_or(body, String::into_bytes)
     }
+}
+
+/// The text of an object with more fields in it; its own stay as they are. Nothing if there is nothing to add.
+fn with_fields(object: &str, more: &Map<String, Value>) -> Option<String> {
+    if more.is_empty() {
+        return None;
+    }
+    // Only the names and the places of the values are of interest, so the conversation is not read into values.
+    let own: HashMap<String, &RawValue> = serde_json::from_str(object).ok()?;
+    let new = more.iter().filter(|(name, _)| !own.contains_key(name.as_str()));
+    let new: Map<String, Value> = new.map(|(name, value)| (name.clone(), value.clone())).collect();
+    let within = more.iter().filter_map(|(name, value)| {
+        let text = own.get(name)?.get();
+        Some((text.as_ptr() as usize - object.as_ptr() as usize, text.len(), with_fields(text, value.as_object()?)?))
+    });
+    let mut within: Vec<_> = within.collect();
+    if new.is_empty() && within.is_empty() {
+        return None;
+    }
+    within.sort_unstable_by_key(|(start, ..)| *start);
+    let mut merged = Value::Object(new).to_string();
+    merged.pop();
+    let mut done = object.find('{')? + 1;
+    if merged.len() > 1 && !own.is_empty() {
+        merged.push(',');
+    }
+    for (start, length, text) in within {
+        merged.push_str(&object[done..start]);
+        merged.push_str(&text);
+        done = start + length;
+    }
+    merged.push_str(&object[done..]);
+    Some(merged)
 }
 
 /// Adds a header, in place of one of the same name.
@@ -333,4 +356,43 @@ fn put_header(headers: &mut Vec<(HeaderName, Secret)>, name: &str, value: &str) 
 fn secrets_in(value: &Secret) -> impl Iterator<Item = Secret> {
     let behind = value.expose().split_once(char::is_whitespace).map(|(_, rest)| Secret::new(rest));
     [Some(value.clone()), behind].into_iter().flatten().filter(|secret| secret.expose().len() >= SHORTEST)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    fn object() -> impl Strategy<Value = Map<String, Value>> {
+        let leaf = prop_oneof![Just(json!(null)), Just(json!([1, {}])), "[a\"\\\\{é]{0,3}".prop_map(Value::from)];
+        let value = leaf.prop_recursive(3, 24, 4, |value| {
+            prop::collection::hash_map("[ab\"é]", value, 0..4)
+                .prop_map(|fields| Value::Object(fields.into_iter().collect()))
+        });
+        prop::collection::hash_map("[abc\"]", value, 0..5).prop_map(|fields| fields.into_iter().collect())
+    }
+
+    /// The same by the values themselves.
+    fn added(own: &mut Map<String, Value>, more: &Map<String, Value>) {
+        for (name, value) in more {
+            match (own.get_mut(name), value) {
+                (None, value) => drop(own.insert(name.clone(), value.clone())),
+                (Some(Value::Object(own)), Value::Object(more)) => added(own, more),
+                (Some(_), _) => {}
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn fields_are_added_at_every_depth_and_none_is_changed(own in object(), more in object(), is_wide: bool) {
+            let text = if is_wide { serde_json::to_string_pretty(&own) } else { serde_json::to_string(&own) }.unwrap();
+            let merged = with_fields(&text, &more).unwrap_or(text);
+            let mut wanted = own;
+            added(&mut wanted, &more);
+            prop_assert_eq!(serde_json::from_str::<Value>(&merged).unwrap(), Value::Object(wanted));
+        }
+    }
 }
