@@ -5,6 +5,9 @@ use ports::model::{ModelError, ModelErrorKind};
 use crate::cloud::SIGN_IN_AT_GOOGLE;
 use crate::failure::error;
 
+/// The kind of the credentials of a person of a company who has signed in with `gcloud`.
+const OF_WORKFORCE: &str = "external_account_authorized_user";
+
 /// There is no access token for Google Cloud, or it cannot be sent.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum GoogleError {
@@ -29,9 +32,7 @@ pub(crate) enum GoogleError {
     },
     /// A file has credentials of a kind for which there is no code.
     #[error(
-        "{file} has Google credentials of the kind `{kind}`, which Azimuth cannot use. Run `{SIGN_IN_AT_GOOGLE}`, \
-         set GOOGLE_APPLICATION_CREDENTIALS to the key file of a service account, or set key_command of the provider to \
-         `[\"gcloud\", \"auth\", \"print-access-token\"]`"
+        "{file} has Google credentials of the kind `{kind}`, which Azimuth cannot use. {}", instead_of(.kind)
     )]
     Kind {
         /// The file.
@@ -118,6 +119,19 @@ impl GoogleError {
         let may_pass = matches!(self, Self::Unreachable { .. } | Self::Subject { may_pass: true, .. });
         let kind = if may_pass { ModelErrorKind::Transient } else { ModelErrorKind::Unauthorized };
         error(kind, format!("{provider}: {self}"))
+    }
+}
+
+/// The thing to do about a kind of credentials that cannot be used.
+fn instead_of(kind: &str) -> String {
+    let command = "set key_command of the provider to `[\"gcloud\", \"auth\", \"print-access-token\"]`";
+    match kind {
+        // Signing in again would only write another file of this kind.
+        OF_WORKFORCE => format!("Let gcloud print the token: {command}"),
+        _ => format!(
+            "Run `{SIGN_IN_AT_GOOGLE}`, set GOOGLE_APPLICATION_CREDENTIALS to the key file of a service account, or \
+             {command}"
+        ),
     }
 }
 

@@ -3,8 +3,8 @@
 //! `google.auth.external_account` of PyPI `google-auth` 2.62).
 //!
 //! Such a file says where a token of that identity is found, and which server it is sent to. A file that others wrote
-//! could so have any file of the user's sent away. So tokens go to Google's own hosts, where they are of no use to
-//! anybody else.
+//! could so have any file of the user's sent away. So tokens go to Google's own hosts, and the token itself is of no use
+//! to whoever wrote the file.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -250,7 +250,16 @@ mod tests {
 
     #[test]
     fn tokens_are_sent_to_googles_hosts_only() {
-        for host in ["sts", "eu.sts", "sts.eu-west1", "eu-west1-sts", "sts-of-mine.p"] {
+        for host in [
+            "sts",
+            "eu.sts",
+            "sts.eu-west1",
+            "eu-west1-sts",
+            "sts-of-mine.p",
+            "sts.us-central1.rep",
+            "sts.us-central1.rep.mtls",
+            "sts.mtls",
+        ] {
             assert!(
                 read(&with("token_url", json!(format!("https://{host}.googleapis.com/v1/token")))).is_ok(),
                 "{host}"
@@ -263,6 +272,11 @@ mod tests {
             "https://storage.googleapis.com/v1/token",
             "https://a.b.sts.googleapis.com/v1/token",
             "https://evilsts.googleapis.com/v1/token",
+            "https://evil.rep.googleapis.com/v1/token",
+            "https://a.b.sts.rep.googleapis.com/v1/token",
+            "https://sts.us-central1.rep.evil.googleapis.com/v1/token",
+            "https://storage.us-central1.rep.googleapis.com/v1/token",
+            "https://sts.us-central1.rep.googleapis.com.example/v1/token",
             "https://.sts.googleapis.com/v1/token",
             "https://googleapis.com/v1/token",
             "http://sts.googleapis.com/v1/token",
@@ -273,6 +287,11 @@ mod tests {
             let refused = read(&with("token_url", json!(url)));
             assert!(matches!(refused, Err(Fault::Damaged(problem)) if problem.contains("`token_url`")), "{url}");
         }
+        let in_region = with(
+            Acting::FIELD,
+            json!("https://iamcredentials.us-central1.rep.googleapis.com/v1/x:generateAccessToken"),
+        );
+        assert!(read(&in_region).is_ok());
         let other = with(Acting::FIELD, json!("https://sts.googleapis.com/x:generateAccessToken"));
         assert!(matches!(read(&other), Err(Fault::Damaged(problem)) if problem.contains(Acting::FIELD)));
     }

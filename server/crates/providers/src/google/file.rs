@@ -79,11 +79,7 @@ pub(super) fn read(path: &Path, hosts: &Hosts) -> Result<Option<Kept>, GoogleErr
     match own_file::text(path) {
         Ok(text) => parse(&text, hosts).map(Some).map_err(|fault| match fault {
             Fault::Kind(kind) => GoogleError::Kind { file: file(), kind },
-            Fault::Damaged(problem) => {
-                let advice =
-                    format!("Create it again with `{SIGN_IN_AT_GOOGLE}`, or download the service account's key again");
-                GoogleError::File { file: file(), problem, advice }
-            }
+            Fault::Damaged(problem) => GoogleError::File { file: file(), problem, advice: advice(&text) },
         }),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(GoogleError::File {
@@ -91,6 +87,25 @@ pub(super) fn read(path: &Path, hosts: &Hosts) -> Result<Option<Kept>, GoogleErr
             problem: format!("the file cannot be read: {error}"),
             advice: "Give yourself permission to read it".to_owned(),
         }),
+    }
+}
+
+/// The thing to do about a file that is damaged: it is created again by whatever creates such files.
+fn advice(text: &str) -> String {
+    let json: Option<Value> = serde_json::from_str(text).ok();
+    match json.as_ref().and_then(|json| text_of(json, "type")) {
+        Some("external_account") => {
+            "Create it again with `gcloud iam workload-identity-pools create-cred-config`, or for \
+             a person of a company with `gcloud iam workforce-pools create-cred-config`"
+                .to_owned()
+        }
+        Some("service_account") => "Download the service account's key again".to_owned(),
+        Some("authorized_user" | "impersonated_service_account") => {
+            format!("Create it again with `{SIGN_IN_AT_GOOGLE}`")
+        }
+        Some(_) | None => {
+            format!("Create it again with `{SIGN_IN_AT_GOOGLE}`, or download the service account's key again")
+        }
     }
 }
 

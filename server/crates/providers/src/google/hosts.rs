@@ -33,9 +33,13 @@ impl Hosts {
     }
 }
 
-/// True if a host is one of the forms that Google has for a service: everywhere, in a region, or by a private endpoint.
+/// True if a host is one of the forms that Google has for a service: everywhere, in a region, or by a private endpoint;
+/// each also with certificates on both sides (`mtls`), and that of a region by its own name too (`rep`, a regional
+/// endpoint: docs.cloud.google.com/vpc/docs/access-regional-google-apis-endpoints).
 fn is_host_of(host: &str, service: &str) -> bool {
     let Some(name) = host.strip_suffix(".googleapis.com") else { return false };
+    let name = name.strip_suffix(".mtls").unwrap_or(name);
+    let name = name.strip_suffix(".rep").unwrap_or(name);
     let is_label = |label: Option<&str>| label.is_some_and(|label| !label.is_empty() && !label.contains('.'));
     let by_private = name.strip_suffix(".p").and_then(|name| name.strip_prefix(service)?.strip_prefix('-'));
     let in_region = name.strip_prefix(service).and_then(|name| name.strip_prefix('.'));

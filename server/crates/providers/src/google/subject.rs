@@ -1,7 +1,7 @@
 //! The token of another identity that is exchanged for one of Google's: it is read from a file, asked of a server, or
 //! printed by a program.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
@@ -153,7 +153,8 @@ async fn printed(around: &Arc<Surroundings>, external: &External, program: &Prog
     }
     let words = with_variables(external, program);
     let output = tokio::time::timeout(program.patience, around.run.output(&words)).await;
-    let late = || of(format!("it took longer than {} seconds and was ended", program.patience.as_secs()));
+    let seconds = program.patience.as_secs_f64();
+    let late = || Problem(format!("it took longer than {seconds} seconds and was ended"), true);
     let output = output.map_err(|_| late())?.map_err(of)?;
     let output: Value = serde_json::from_slice(&output).map_err(|_| of("it printed no JSON"))?;
     said(&output, now)
@@ -166,13 +167,22 @@ fn is_users_own(around: &Surroundings, words: &[String]) -> Result<(), Problem> 
     if !is_named_whole {
         return Err(of("it is not named from the root on, so it would be a different program in each folder"));
     }
-    // The program runs in `/`, so a path without a first `/` begins there too.
-    let mut paths = words.iter().filter_map(|word| Some((word, word.split_at_checked(word.find('/')?)?.1)));
-    let is_own = |path: &Path| around.run.is_users_own(path);
-    match paths.any(|(word, rest)| !is_own(&Path::new("/").join(word)) || !is_own(Path::new(rest))) {
+    match words.iter().flat_map(|word| paths(word)).any(|path| !around.run.is_users_own(&path)) {
         true => Err(of("it does not run, since a project or a command may have written it")),
         false => Ok(()),
     }
+}
+
+/// The paths that a word of a command may name: all of it, and what begins behind a character that stands between paths
+/// (`--path=/a:/b`), each up to the next such character, and to the word's end. Right behind an option (`-f/a`) there is
+/// no such character. The program runs in `/`, so a path without a first `/` begins there too.
+fn paths(word: &str) -> impl Iterator<Item = PathBuf> {
+    let is_between = |c: char| c.is_whitespace() || ":=,;'\"`|&<>()[]{}@".contains(c);
+    let begins = word.char_indices().filter(move |(_, c)| is_between(*c)).map(|(at, c)| at + c.len_utf8());
+    let rests = std::iter::once(0).chain(begins).filter_map(|at| word.get(at..));
+    let texts = rests.flat_map(move |rest| [rest, rest.split(is_between).next().unwrap_or(rest)]);
+    let with_root = texts.filter_map(|text| Some((text, text.get(text.find('/')?..)?)));
+    with_root.flat_map(|(text, rooted)| [Path::new("/").join(text), PathBuf::from(rooted)])
 }
 
 /// The words that start a program with the variables that it is told by (google-auth's).

@@ -13,10 +13,13 @@ use crate::aws::RunProgram;
 use crate::clock::Clock;
 use crate::loopback::server::{Answer, Asked, Server};
 
-/// The files below the home folder are the user's own, and programs print this.
+/// The files below the home folder are the user's own, and those of a project and of other temporary folders are not.
+/// Programs print this.
 struct Own {
     home: PathBuf,
     prints: Option<String>,
+    /// True if programs never end.
+    hangs: bool,
     ran: Arc<std::sync::Mutex<Vec<Vec<String>>>>,
 }
 
@@ -24,11 +27,15 @@ struct Own {
 impl RunProgram for Own {
     async fn output(&self, words: &[String]) -> Result<Vec<u8>, String> {
         self.ran.lock().unwrap().push(words.to_vec());
+        if self.hangs {
+            std::future::pending::<()>().await;
+        }
         self.prints.clone().map(String::into_bytes).ok_or_else(|| "there is none".to_owned())
     }
 
     fn is_users_own(&self, file: &Path) -> bool {
-        file.starts_with(&self.home)
+        let is_of_others = file.starts_with("/project") || file.starts_with(std::env::temp_dir());
+        file.starts_with(&self.home) || !is_of_others
     }
 }
 
@@ -45,6 +52,7 @@ struct Person {
     variables: BTreeMap<&'static str, String>,
     now: fn() -> SystemTime,
     prints: Option<String>,
+    hangs: bool,
     ran: Arc<std::sync::Mutex<Vec<Vec<String>>>>,
 }
 
@@ -52,7 +60,7 @@ impl Person {
     fn new() -> Self {
         let variables = BTreeMap::from([("NO_GCE_CHECK", "true".to_owned())]);
         let home = tempfile::tempdir().unwrap();
-        Self { home, variables, now: SystemTime::now, prints: None, ran: Arc::default() }
+        Self { home, variables, now: SystemTime::now, prints: None, hangs: false, ran: Arc::default() }
     }
 
     /// One for whom `gcloud` keeps this.
@@ -88,6 +96,7 @@ impl Person {
             run: Arc::new(Own {
                 home: self.home.path().to_owned(),
                 prints: self.prints.clone(),
+                hangs: self.hangs,
                 ran: Arc::clone(&self.ran),
             }),
             http: Arc::new(Clients::default()),
@@ -314,6 +323,17 @@ async fn a_file_that_cannot_be_used_is_named_with_what_to_do() {
         person.keep(text);
         let problem = person.problem().await;
         assert!(problem.contains(part) && problem.contains("application_default_credentials.json"), "{problem}");
+    }
+    for (text, advice, other) in [
+        (r#"{"type": "external_account"}"#, "`gcloud iam workload-identity-pools create-cred-config`", "login"),
+        (r#"{"type": "external_account_authorized_user"}"#, "Let gcloud print the token: set key_command", "login"),
+        (r#"{"type": "gdch_service_account"}"#, "`gcloud auth application-default login`", "create-cred-config"),
+        (r#"{"type": "service_account"}"#, "Download the service account's key again", "login"),
+        (r#"{"type": "authorized_user"}"#, "`gcloud auth application-default login`", "account's key"),
+    ] {
+        person.keep(text);
+        let problem = person.problem().await;
+        assert!(problem.contains(advice) && !problem.contains(other), "{problem}");
     }
     let mut robot = service_account("http://127.0.0.1:1");
     robot["private_key"] = json!("-----BEGIN PRIVATE KEY-----\nhunter2\n-----END PRIVATE KEY-----");
@@ -561,18 +581,25 @@ async fn a_program_prints_the_token_of_another_identity_only_if_the_user_allows_
         (format!("{program} --config=/project/x"), "a project or a command may have written it"),
         (format!("{program} -f/project/x"), "a project or a command may have written it"),
         (format!("{program} project/x"), "a project or a command may have written it"),
+        (format!("{program} --config=project/x"), "a project or a command may have written it"),
+        (format!("{program} --path=/opt/a:/project/b"), "a project or a command may have written it"),
+        (format!("{program} --path=/opt/a:/project/b:/opt/c"), "a project or a command may have written it"),
+        (format!("{program} --path=/opt/a:project/b"), "a project or a command may have written it"),
+        (format!("{program} -a,-f/project/x"), "a project or a command may have written it"),
+        (format!("{program} 'read /opt/a; read \"/project/b\"'"), "a project or a command may have written it"),
     ] {
         keep(&person, &command);
         let problem = person.problem().await;
         assert!(problem.contains(part), "{command}: {problem}");
     }
     assert!(person.ran.lock().unwrap().is_empty());
-    keep(&person, &format!("{program} --pool 'a b'"));
+    let config = format!("--config={}/x:/opt/a", person.home.path().display());
+    keep(&person, &format!("{program} {config} --pool 'a b'"));
     assert_eq!(bearer(&person.tokens().token().await.unwrap()), "Bearer ya29.one");
     let ran = person.ran.lock().unwrap().clone();
     assert_eq!((ran.len(), ran[0][0].as_str()), (1, "env"));
     assert!(ran[0].contains(&"GOOGLE_EXTERNAL_ACCOUNT_INTERACTIVE=0".to_owned()), "{ran:?}");
-    assert_eq!(ran[0][ran[0].len() - 3..], [program.as_str(), "--pool", "a b"]);
+    assert_eq!(ran[0][ran[0].len() - 4..], [program.as_str(), config.as_str(), "--pool", "a b"]);
     // The token that it has kept is used as long as it counts.
     std::fs::write(&kept, printed("hunter2-kept", 9_999_999_999)).unwrap();
     assert_eq!(bearer(&person.tokens().token().await.unwrap()), "Bearer ya29.two");
@@ -587,4 +614,17 @@ async fn a_program_prints_the_token_of_another_identity_only_if_the_user_allows_
     let problem = person.problem().await;
     assert!(problem.contains("run the program in a terminal"), "{problem}");
     assert!(problem.contains("there is none") && !problem.contains("hunter2"), "{problem}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_program_that_takes_too_long_may_be_faster_the_next_time() {
+    let server = Server::start(Vec::new()).await;
+    let mut person = Person::new().near(&server).set("GOOGLE_EXTERNAL_ACCOUNT_ALLOW_EXECUTABLES", "1");
+    person.hangs = true;
+    let executable = json!({ "command": "/opt/sso", "timeout_millis": 5_000 });
+    person.keep(&external(&server, &json!({ "executable": executable })).to_string());
+    let failure = person.tokens().token().await.unwrap_err();
+    assert!(failure.to_string().contains("took longer than 5 seconds"), "{failure}");
+    assert_eq!(failure.told("vertex").kind, ports::model::ModelErrorKind::Transient);
+    assert_eq!(person.ran.lock().unwrap().len(), 1);
 }
