@@ -6,7 +6,20 @@ use std::sync::{Mutex, PoisonError};
 
 use ports::model::{ModelError, ModelErrorKind, Request};
 
-use crate::wire::{Target, Wire, anthropic};
+use crate::wire::{Target, Wire, anthropic, kept};
+
+/// The words of a server that cannot take a part at all. Other words may be about the place where it stands, which another
+/// request need not have.
+const CANNOT: &[&str] = &[
+    "not support",
+    "unsupported",
+    "not available",
+    "extra inputs",
+    "input should be",
+    "unexpected",
+    "unknown",
+    "unrecognized",
+];
 
 /// A part of a request that it can do without.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -17,6 +30,15 @@ pub(crate) enum Dispensable {
     Diagnosis,
     /// Inputs of tools that come while the model writes them.
     EagerInputs,
+    /// The hour for which the prompt is to be kept. Without it, the minutes count that are usual.
+    CacheHour,
+}
+
+/// A part of a request that a server has refused.
+pub(crate) struct Refused {
+    pub(crate) part: Dispensable,
+    /// True if the server cannot take it, so that no later request is sent with it.
+    pub(crate) is_for_good: bool,
 }
 
 /// The refusals, for as long as a configuration holds: models are given out anew for each turn.
@@ -38,11 +60,11 @@ impl Refusals {
 }
 
 impl Dispensable {
-    pub(crate) const ALL: [Self; 3] = [Self::EffortChange, Self::Diagnosis, Self::EagerInputs];
+    pub(crate) const ALL: [Self; 4] = [Self::EffortChange, Self::Diagnosis, Self::EagerInputs, Self::CacheHour];
 
     /// The part of a request that a server refuses with this failure; none if it refuses something else, or the request
     /// has no such part.
-    pub(crate) fn refused(wire: Wire, target: &Target, request: &Request, failure: &ModelError) -> Option<Self> {
+    pub(crate) fn refused(wire: Wire, target: &Target, request: &Request, failure: &ModelError) -> Option<Refused> {
         let is_wire = matches!(wire, Wire::Anthropic | Wire::AnthropicVertex);
         if !is_wire || failure.kind != ModelErrorKind::Rejected {
             return None;
@@ -59,8 +81,14 @@ impl Dispensable {
                 anthropic::asks_why(target, request) && names.iter().any(|name| words.contains(name))
             }
             Self::EagerInputs => anthropic::is_eager(target, request) && words.contains("eager_input_streaming"),
+            Self::CacheHour => {
+                // Others have these letters within them.
+                let mut names = words.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+                kept::keeps_for_hour(target, request) && names.any(|name| name == "ttl")
+            }
         };
-        Self::ALL.into_iter().find(is_said)
+        let is_for_good = CANNOT.iter().any(|cannot| words.contains(cannot));
+        Self::ALL.into_iter().find(is_said).map(|part| Refused { part, is_for_good })
     }
 
     /// Has requests go without it.
@@ -69,6 +97,7 @@ impl Dispensable {
             Self::EffortChange => target.own_effort = None,
             Self::Diagnosis => target.compat.cache_diagnosis = Some(false),
             Self::EagerInputs => target.compat.eager_input_streaming = Some(false),
+            Self::CacheHour => target.compat.cache_hour = Some(false),
         }
     }
 }

@@ -16,7 +16,7 @@ use protocol::model::ModelInfo;
 use crate::failure::{Fault, Whose, error, is_about_signatures, is_about_streams, no_client};
 use crate::frames::Frames;
 use crate::quota::Quotas;
-use crate::refusals::{Dispensable, Refusals};
+use crate::refusals::{Dispensable, Refusals, Refused};
 use crate::settings::Provider;
 use crate::signers::Signed;
 use crate::vendors;
@@ -91,6 +91,7 @@ impl Model for Remote {
         let body = self.written(&target, sent)?;
         let place = Place { url, streams: true };
         let place = if self.streams() { place } else { place.at_once() };
+        let mut left_out = Vec::new();
         let (response, whose) = match self.answered(place.clone(), body.clone(), &whose).await {
             Err(failure) if self.wire == Wire::Converse && place.streams && is_about_streams(&failure) => {
                 self.refuses_streams.store(true, Ordering::Relaxed);
@@ -105,11 +106,12 @@ impl Model for Remote {
                 }
                 self.answered(place, self.written(&target, &again)?, &whose).await?
             }
-            Err(failure) => self.without_refused(failure, &target, sent, place, &whose).await?,
+            Err(failure) => self.without_refused(failure, &target, sent, place, &whose, &mut left_out).await?,
             Ok(answer) => answer,
         };
         // The answer is read as one to a request without the parts that were refused.
-        let target = self.target_of(&whose);
+        let mut target = self.target_of(&whose);
+        left_out.into_iter().for_each(|part| part.leave_out(target.to_mut()));
         let mut streaming = Box::new(Streaming {
             decoder: self.wire.decoder(&target, &request),
             whose,
@@ -158,8 +160,8 @@ impl Remote {
         Ok(Written { headers, body: Bytes::from(self.provider.with_extra(body)) })
     }
 
-    /// Asks again without what the server has refused, as far as the request can do without it. Once that has helped,
-    /// it is known of the server.
+    /// Asks again without what the server has refused, as far as the request can do without it, and says what that is.
+    /// Once that has helped, it is known of the server if the server said that it cannot take it.
     async fn without_refused(
         &self,
         mut failure: ModelError,
@@ -167,17 +169,20 @@ impl Remote {
         request: &Request,
         place: Place,
         whose: &Whose,
+        left_out: &mut Vec<Dispensable>,
     ) -> Result<(HttpResponse, Whose), ModelError> {
-        let (mut target, mut left_out) = (target.clone(), Vec::new());
+        let (mut target, mut for_good) = (target.clone(), Vec::new());
         // A part that was left out is not in the next request, so this ends.
-        while let Some(part) = Dispensable::refused(self.wire, &target, request, &failure) {
+        while let Some(refused) = Dispensable::refused(self.wire, &target, request, &failure) {
+            let Refused { part, is_for_good } = refused;
             part.leave_out(&mut target);
             left_out.push(part);
+            for_good.extend(is_for_good.then_some(part));
             match self.answered(place.clone(), self.written(&target, request)?, whose).await {
                 Err(next) => failure = next,
                 Ok(answer) => {
                     let (address, model) = (&self.provider.base_url, &self.target.model);
-                    left_out.into_iter().for_each(|part| self.refusals.learn(address, model, part));
+                    for_good.into_iter().for_each(|part| self.refusals.learn(address, model, part));
                     return Ok(answer);
                 }
             }

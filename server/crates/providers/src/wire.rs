@@ -18,6 +18,8 @@ pub(crate) mod gemini;
 pub(crate) mod openai_chat;
 pub(crate) mod openai_responses;
 
+pub(crate) mod kept;
+
 mod images;
 mod lenient;
 mod prefix;
@@ -268,6 +270,11 @@ impl<'a> Route<'a> {
 }
 
 impl Host {
+    /// Its name, without the port.
+    fn domain(&self) -> &str {
+        self.name.split_once(':').map_or(self.name.as_str(), |(name, _)| name)
+    }
+
     fn hash(&self) -> &str {
         self.hash.get_or_init(|| hashed(&self.name))
     }

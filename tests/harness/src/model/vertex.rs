@@ -58,6 +58,7 @@ pub(super) fn as_its_maker(
     if fields.contains_key("diagnostics") {
         return Err("diagnostics: Extra inputs are not permitted".into());
     }
+    // Not each model there takes it, so none is sent it unless the user says so.
     let mut tools = fields.get("tools").and_then(Value::as_array).into_iter().flatten();
     if tools.any(|tool| tool.get("eager_input_streaming").is_some()) {
         return Err("tools: eager_input_streaming: Extra inputs are not permitted".into());

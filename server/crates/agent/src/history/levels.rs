@@ -9,8 +9,9 @@ pub(super) struct Levels(Vec<(String, LevelAt)>);
 
 impl Levels {
     /// Has a model think at a level from the message on that comes after so many. A level that it has already is no
-    /// change.
+    /// change, and one of the same place is replaced: nothing was answered at it.
     pub(super) fn set(&mut self, model: &str, level: Option<ThinkingLevel>, at: usize) {
+        self.0.retain(|(other, before)| other != model || before.at != at);
         let last = self.0.iter().rev().find(|(other, _)| other == model);
         if last.is_none_or(|(_, last)| last.level != level) {
             self.0.push((model.to_owned(), LevelAt { at, level }));

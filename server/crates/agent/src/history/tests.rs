@@ -462,6 +462,34 @@ fn a_level_stands_before_what_its_turn_begins_with_and_never_moves() {
 }
 
 #[test]
+fn of_levels_at_one_place_the_last_counts() {
+    let (high, low) = (Some(ThinkingLevel::High), Some(ThinkingLevel::Low));
+    let at = |at: usize, level: Option<ThinkingLevel>| LevelAt { at, level };
+    let switched = |thinking: Option<ThinkingLevel>| Event::TurnModelChanged {
+        turn_id: TurnId::from("t"),
+        model: "n".to_owned(),
+        thinking,
+        instead_of: "m".to_owned(),
+        reason: SwitchReason::Failed,
+        until: None,
+        error: None,
+        account: None,
+    };
+    let mut history = History::default();
+    let mut after = |events: &[Event]| {
+        events.iter().for_each(|event| history.apply(event));
+        history.before("n").levels
+    };
+    let answered = [started_at("n", high, vec![text("one")]), completed("1", vec![says("so")])];
+    assert_eq!(after(&answered), [at(0, high)]);
+    // The other model went on, and failed without an answer.
+    assert_eq!(after(&[started_at("m", high, vec![text("two")]), switched(low)]), [at(0, high), at(3, low)]);
+    assert_eq!(after(&[started_at("n", None, vec![text("three")])]), [at(0, high), at(3, None)]);
+    assert_eq!(after(&[switched(high)]), [at(0, high), at(3, None), at(4, high)]);
+    assert_eq!(after(&[started_at("n", None, vec![])]), [at(0, high), at(3, None)], "it changed back");
+}
+
+#[test]
 fn the_last_answer_is_known_by_its_vendors_name_for_it() {
     let named = |name: &str| Opening { vendor: Some(json!({ "id": name })), missed: None };
     let usage = Usage { input: 1, ..Usage::default() };

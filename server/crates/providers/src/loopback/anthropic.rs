@@ -110,3 +110,41 @@ async fn a_server_that_refuses_what_it_is_said_to_take_is_asked_again_without_it
     let then = [head(false, true), head(false, false), head(false, false)];
     assert_eq!(sent, [&first[..], &then].concat());
 }
+
+#[tokio::test]
+async fn a_place_that_a_server_refuses_is_no_word_about_later_requests() {
+    let server = Server::start(vec![
+        refused("messages.2: a message with the role 'system' must stand before one of the user's"),
+        answered(),
+        answered(),
+    ])
+    .await;
+    let catalog = catalog(&server);
+    let model = catalog.resolve(MODEL).await.unwrap();
+    ask_for(&*model, second_turn()).await.1.unwrap();
+    assert!(catalog.resolve(MODEL).await.unwrap().changes_level_in_place());
+    ask_for(&*model, second_turn()).await.1.unwrap();
+    let is_told = |asked: &Asked| {
+        let body: Value = serde_json::from_str(&asked.body).unwrap();
+        body["messages"].to_string().contains("output_config")
+    };
+    assert_eq!(server.asked().iter().map(is_told).collect::<Vec<_>>(), [true, false, true]);
+}
+
+#[tokio::test]
+async fn a_server_that_refuses_the_hour_is_asked_for_minutes_from_then_on() {
+    let server = Server::start(vec![
+        refused("the throttle is at its limit, and that is not supported"),
+        refused("tools.0.cache_control.ephemeral.ttl: Extra inputs are not permitted"),
+        answered(),
+        answered(),
+    ])
+    .await;
+    let model = catalog(&server).resolve(MODEL).await.unwrap();
+    let hour = || Request { cache_hour: true, ..request() };
+    ask_for(&*model, hour()).await.1.unwrap_err();
+    ask_for(&*model, hour()).await.1.unwrap();
+    ask_for(&*model, hour()).await.1.unwrap();
+    let asks = |asked: &Asked| asked.body.contains(r#""ttl":"1h""#);
+    assert_eq!(server.asked().iter().map(asks).collect::<Vec<_>>(), [true, true, false, false]);
+}

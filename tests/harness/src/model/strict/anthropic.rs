@@ -10,7 +10,7 @@ use crate::model::Step;
 
 /// The models that take a block of thinking only after the same messages as those that it came after
 /// (`BetaThinkingBlockBinding`).
-const BOUND: [&str; 4] = ["fable-5-2", "opus-5-5", "sonnet-5-5", "haiku-5-5"];
+const BOUND: [&str; 5] = ["fable-5-2", "fable-5-1", "opus-5-5", "sonnet-5-5", "haiku-5-5"];
 
 /// The models whose effort may change within a conversation
 /// (platform.claude.com/docs/en/build-with-claude/effort-per-message).
@@ -30,7 +30,7 @@ pub(super) fn refusal(body: &Value, betas: &str, sent: &Sent) -> Result<(), Stri
         let place = format!("messages.{at}");
         if message["role"] == "system" {
             effort_message(message, model, betas, &place)?;
-            if at == 0 || !before.is_empty() {
+            if at == 0 || is_after_system || !before.is_empty() {
                 return Err(format!("{place}: a system message cannot stand here"));
             }
             is_after_system = true;

@@ -11,6 +11,7 @@ use serde_json::Value;
 use super::effort::{Effort, Efforts, IN_CONVERSATION};
 use crate::data::Thinking;
 use crate::level::room;
+use crate::wire::kept::keeps_for_hour;
 use crate::wire::prefix::Prefix;
 use crate::wire::tool_ids::{Rule, fit};
 use crate::wire::{Target, images, tool_names};
@@ -73,11 +74,6 @@ pub(crate) fn body_of_vertex(target: &Target, request: &Request) -> Result<Vec<u
 /// True if the vendor is asked why its cache misses.
 pub(crate) fn asks_why(target: &Target, request: &Request) -> bool {
     target.compat.cache_diagnosis == Some(true) && request.before.in_conversation
-}
-
-/// True if the vendor is asked to keep the prompt for an hour.
-pub(crate) fn keeps_for_hour(target: &Target, request: &Request) -> bool {
-    request.cache_hour && target.compat.cache_hour == Some(true)
 }
 
 /// True if the inputs of tools come while the model writes them.
@@ -300,7 +296,9 @@ fn conversation<'a>(target: &Target, request: &'a Request, efforts: &Efforts) ->
     for (index, message) in request.messages.iter().enumerate() {
         // Nothing stands between calls and their results.
         let answers_calls = matches!(**message, Message::ToolResults(_));
-        while let Some((_, effort)) = changes.next_if(|(at, _)| *at <= index && !answers_calls) {
+        let due = std::iter::from_fn(|| changes.next_if(|(at, _)| *at <= index && !answers_calls));
+        // Of those at one place only the last has come to anything, and two such messages in a row may be refused.
+        if let Some((_, effort)) = due.last() {
             prefix.add(SYSTEM, effort);
             turns.push(Turn::of_effort(*effort));
         }
@@ -328,7 +326,7 @@ fn conversation<'a>(target: &Target, request: &'a Request, efforts: &Efforts) ->
             _ => turns.push(Turn { role, content, output_config: None }),
         }
     }
-    for (_, effort) in changes {
+    if let Some((_, effort)) = changes.last() {
         prefix.add(SYSTEM, effort);
         turns.push(Turn::of_effort(*effort));
     }

@@ -8,8 +8,9 @@ use protocol::{AssistantBlock, ToolCallId};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::request::{ANSWER, add_answered, asks_why, keeps_for_hour, so_far};
+use super::request::{ANSWER, add_answered, asks_why, so_far};
 use crate::failure::{Fault, words};
+use crate::wire::kept::keeps_for_hour;
 use crate::wire::lenient::{object, object_or_default, optional_count, or_default, text};
 use crate::wire::prefix::{AFTER, Prefix};
 use crate::wire::{Decode, Pieces, Target, tool_input};

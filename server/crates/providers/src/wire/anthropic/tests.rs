@@ -490,7 +490,7 @@ fn the_inputs_of_tools_come_while_they_are_written_only_where_the_host_says_it_c
     assert_eq!(said(Wire::Anthropic, &sonnet()), [None, None]);
     assert_eq!(said(Wire::AnthropicVertex, &sonnet()), [None, None]);
     let vertex = of_address("https://us-central1-aiplatform.googleapis.com/v1/projects/p");
-    assert_eq!(vertex.eager_input_streaming, None, "Vertex AI refuses it");
+    assert_eq!(vertex.eager_input_streaming, None, "some hosts and models refuse it");
 }
 
 #[test]
@@ -570,6 +570,32 @@ fn a_conversation_is_kept_for_an_hour_where_that_is_asked_and_the_server_can() {
         let same = written(&able, &hour).replace(hour_mark, usual_mark);
         assert_eq!(same, written(&able, &usual), "nothing but the marks differs");
     }
+}
+
+#[test]
+fn bedrock_is_asked_to_keep_only_the_models_for_an_hour_that_it_can() {
+    let at = |host: &str, model: &str| {
+        let compat = Compat { cache_hour: Some(true), ..of_address(&format!("https://{host}")) };
+        Target { host: host.to_owned().into(), model: model.into(), compat, ..sonnet() }
+    };
+    let hour = Request { cache_hour: true, ..request(conversation(&Value::Null)) };
+    let is_asked = |target: &Target| body(Wire::Anthropic, target, &hour).to_string().contains(r#""ttl":"1h""#);
+    let bedrock = "bedrock-runtime.us-east-1.amazonaws.com";
+    assert_eq!(of_address(&format!("https://{bedrock}/anthropic")).cache_hour, Some(true));
+    for model in ["global.anthropic.claude-sonnet-5-5", "us.anthropic.claude-sonnet-4-5-20250929-v1:0"] {
+        assert!(is_asked(&at(bedrock, model)), "{model}");
+    }
+    for model in [
+        "us.anthropic.claude-opus-4-1-20250805-v1:0",
+        "anthropic.claude-sonnet-4-20250514-v1:0",
+        "us.anthropic.claude-3-7-sonnet-20250219-v1:0",
+        "arn:aws:bedrock:us-east-1:1:application-inference-profile/a",
+    ] {
+        for host in [bedrock, "bedrock-mantle.eu-west-1.api.aws", "bedrock-runtime.us-east-1.amazonaws.com:8443"] {
+            assert!(!is_asked(&at(host, model)), "{model} at {host}");
+        }
+    }
+    assert!(is_asked(&at("api.anthropic.com", "claude-opus-4-1-20250805")), "their maker keeps these too");
 }
 
 #[test]

@@ -27,16 +27,6 @@ pub(crate) enum Family {
     Other,
 }
 
-/// The models of Claude's that Bedrock keeps for five minutes only: those before the version 4.5 (the prices of pypi
-/// `litellm` 1.109 have none for an hour).
-const KEPT_FOR_MINUTES: &[&str] = &["2", "v2", "3-", "instant", "opus-4-1", "opus-4-2025", "sonnet-4-2025"];
-
-/// True if a model with this id can be kept in the cache for an hour.
-pub(super) fn is_kept_for_hour(model: &str) -> bool {
-    let name = model.split_once("claude-").map(|(_, name)| name);
-    name.is_some_and(|name| !KEPT_FOR_MINUTES.iter().any(|old| name.starts_with(old)))
-}
-
 impl Family {
     /// The family of a model by its names, the surest first: the model that it equals, its id on the wire, or the
     /// user's id for it. The whole name of an inference profile says nothing.

@@ -9,12 +9,12 @@ use protocol::{AssistantBlock, ToolResult};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::family::{self, Family};
+use super::family::Family;
 use crate::data::Thinking;
 use crate::percent::encoded;
 use crate::wire::anthropic::{BINDING, Effort, ThinkingSetting, drops_blocks, effort, is_off, thinking};
 use crate::wire::prefix::Prefix;
-use crate::wire::{Target, images, tool_ids, tool_names};
+use crate::wire::{Target, images, kept, tool_ids, tool_names};
 
 /// The longest answer, in tokens, that every model can be asked for.
 const SURE: u64 = 2_048;
@@ -42,9 +42,9 @@ pub(crate) fn at_once(url: &mut Url) {
     }
 }
 
-/// True if the vendor is asked to keep the prompt for an hour. A model whose name only its account knows is not asked.
+/// True if the vendor is asked to keep the prompt for an hour. A gateway that speaks Converse has Bedrock behind it.
 pub(super) fn keeps_for_hour(target: &Target, request: &Request) -> bool {
-    request.cache_hour && target.compat.cache_hour == Some(true) && family::is_kept_for_hour(&target.model)
+    kept::keeps_for_hour(target, request) && kept::at_bedrock(&target.model)
 }
 
 /// The body of a request.

@@ -144,6 +144,26 @@ fn nothing_stands_between_a_call_and_its_result() {
 }
 
 #[test]
+fn of_changes_at_one_place_the_last_counts() {
+    let twice = [(0, Some(High)), (4, Some(Low)), (4, Some(Max))];
+    assert_eq!(
+        said(&opus(Some(Max)), &asked(&turns(), &twice)),
+        (json!("high"), "user assistant user assistant max user assistant user".to_owned())
+    );
+    // The first of them has waited until the results were told.
+    let at_results = [(0, Some(High)), (2, Some(Low)), (3, Some(Max))];
+    assert_eq!(
+        said(&opus(Some(Max)), &asked(&turns(), &at_results)),
+        (json!("high"), "user assistant user max assistant user assistant user".to_owned())
+    );
+    let at_end = [(0, Some(High)), (2, Some(Low)), (9, Some(Max))];
+    assert_eq!(
+        said(&opus(Some(Max)), &asked(&turns()[..3], &at_end)),
+        (json!("high"), "user assistant user max".to_owned())
+    );
+}
+
+#[test]
 fn the_first_message_is_the_users() {
     let request = asked(&turns()[..1], &[(0, Some(High)), (0, Some(Low))]);
     assert_eq!(said(&opus(Some(Low)), &request), (json!("low"), "user".to_owned()));
@@ -209,6 +229,35 @@ proptest! {
             let (before, after) = (blocks(&pair[0]), blocks(&pair[1]));
             prop_assert!(after.starts_with(&before), "{:?}\nis no beginning of\n{:?}", before, after);
             prop_assert_eq!(&pair[0]["output_config"], &pair[1]["output_config"]);
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn wherever_levels_change_no_two_changes_are_neighbours_and_the_last_is_the_one_asked_for(
+        changes in prop::collection::vec(
+            (0_usize..9, prop::option::of(prop_oneof![Just(Low), Just(Medium), Just(High), Just(Max), Just(Off)])),
+            1..12,
+        ),
+        end in 1_usize..=7,
+    ) {
+        let mut changes = changes;
+        changes.sort_by_key(|(at, _)| *at);
+        let messages = &turns()[..end];
+        let now = changes.last().and_then(|(_, level)| *level);
+        let sent = body(Wire::Anthropic, &opus(now), &asked(messages, &changes));
+        let sent_messages = sent["messages"].as_array().unwrap();
+        let is_change = |message: &Value| message["role"] == "system";
+        prop_assert!(!is_change(&sent_messages[0]));
+        for pair in sent_messages.windows(2) {
+            prop_assert!(!is_change(&pair[0]) || !is_change(&pair[1]), "{:?}", sent_messages);
+        }
+        let last = sent_messages.iter().rev().find(|message| is_change(message));
+        let effort = |value: &Value| value["output_config"]["effort"].as_str().map(str::to_owned);
+        if now != Some(Off) {
+            let in_force = last.and_then(effort).or_else(|| effort(&sent)).unwrap_or_else(|| Medium.name().to_owned());
+            prop_assert_eq!(in_force, now.unwrap_or(Medium).name());
         }
     }
 }
