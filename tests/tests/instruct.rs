@@ -6,6 +6,7 @@ use harness::window::Window;
 use harness::{Answer, Client, Gate, ModelServer, Profile, Project, Setup, Wire};
 use protocol::event::ApplyOutcome;
 use protocol::inline::InlineInstructResult;
+use protocol::model::ThinkingLevel;
 use protocol::review::{HunkState, Proposal};
 use protocol::session::{Purpose, SessionInfo};
 use protocol::turn::StopReason;
@@ -262,6 +263,34 @@ async fn its_model_can_be_another_and_one_that_is_not_there_is_named() {
     client.open(&project.uri("a.txt"));
     let refused = client.request("azimuth/inline/instruct", params).await.unwrap_err();
     assert!(refused.message.contains("nobody"), "{refused:?}");
+    assert_eq!(client.finish().await, 0);
+}
+
+#[tokio::test]
+async fn a_model_that_goes_on_from_the_beginning_thinks_as_little_too_and_nothing_is_kept_for_an_hour() {
+    let limited = Answer::refused(429).header("retry-after", "3600");
+    let model = ModelServer::start([limited, Answer::says("By the second."), Answer::says("Done.")]).await;
+    let setup = Setup::empty();
+    let usual = Setup::configuration(&model, Wire::Anthropic).replace("[\"model-1\"]", "[\"model-1\", \"model-2\"]");
+    let usual = usual.replace("model = \"test/model-1\"", "model = \"test/model-1, test/model-2\"");
+    setup.configure(&format!("cache_hour = true\n{usual}compat = {{ cache_hour = true }}\n"));
+    let project = Project::new([("a.txt", TEXT)]);
+    let client = Client::start(&setup, &project, Profile::panel()).await;
+    client.open(&project.uri("a.txt"));
+    let chat = client.new_session().await;
+    client.prompt(&chat, "Are you there?").await;
+    client.until_end(&chat, StopReason::EndTurn).await;
+    let params = instruction(&project.uri("a.txt"), "Do.", &[]);
+    let session = client.call::<methods::InlineInstruct>(params).await.session_id;
+    let events = client.until_end(&session, StopReason::EndTurn).await;
+    let went_on = events.iter().find_map(|event| match event {
+        Event::TurnModelChanged { model, thinking, .. } => Some((model.as_str(), *thinking)),
+        _ => None,
+    });
+    assert_eq!(went_on, Some(("test/model-2", Some(ThinkingLevel::Off))));
+    let hours: Vec<_> = model.asked().iter().map(|asked| asked.body().to_string().contains("\"ttl\":\"1h\"")).collect();
+    assert_eq!(hours, [true, true, false]);
+    client.waive("azimuth/event");
     assert_eq!(client.finish().await, 0);
 }
 

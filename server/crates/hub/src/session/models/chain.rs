@@ -7,7 +7,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use futures_util::future::join_all;
 use ports::model::{Fallbacks, Model, ModelError, ModelErrorKind, Successor};
-use protocol::model::{ModelInfo, SwitchReason, selector};
+use protocol::model::{DEFAULT_LEVEL, ModelInfo, SwitchReason, ThinkingLevel, selector};
 use protocol::{Event, TurnId};
 use providers::CatalogError;
 use providers::catalog::names;
@@ -63,13 +63,13 @@ pub(crate) struct Switched {
 }
 
 impl Switched {
-    /// The event for the log.
-    pub(crate) fn event(&self, turn_id: TurnId) -> Event {
+    /// The event for the log. `level` is the turn's own, if it has one.
+    pub(crate) fn event(&self, turn_id: TurnId, level: Option<ThinkingLevel>) -> Event {
         let info = self.model.info();
         Event::TurnModelChanged {
             turn_id,
             model: info.id.clone(),
-            thinking: info.level,
+            thinking: level.or(info.level),
             instead_of: self.instead_of.clone(),
             reason: self.reason,
             until: self.until,
@@ -104,22 +104,20 @@ impl ModelChain {
     }
 
     /// The first of the chain that can be asked in the stead of one of it that is not there; none if that one is none
-    /// of it, or nothing else can be asked.
-    pub(crate) async fn beside(&self, missing: &str) -> Option<Arc<dyn Model>> {
-        let is_missing =
-            |name: &String| name == missing || missing.split_once('/').is_some_and(|(_, bare)| name == bare);
-        if !self.names.iter().any(is_missing) {
+    /// of it, or nothing else can be asked. `is_of_it` says that it is one of it, whatever name the chain has for it:
+    /// what an alias stood for is not known any more.
+    pub(crate) async fn beside(&self, missing: &str, is_of_it: bool) -> Option<Arc<dyn Model>> {
+        let (missing, bare) = (without_level(missing), missing.split_once('/').map(|(_, bare)| without_level(bare)));
+        let is_missing = |name: &String| without_level(name) == missing || Some(without_level(name)) == bare;
+        if !is_of_it && !self.names.iter().any(is_missing) {
             return None;
         }
-        for name in &self.names {
-            let named = named_model(&self.shared, name).await.and_then(|named| usable(named, &self.config));
-            if let Ok(model) = named
-                && self.shared.cooldowns.of(&model.info().id, self.now()).is_none()
-            {
-                return Some(model);
-            }
-        }
-        None
+        // One that does not answer keeps none of the others back.
+        let in_time = |name| tokio::time::timeout(FINDING, named_model(&self.shared, name));
+        let found = join_all(self.names.iter().map(|name| in_time(name))).await;
+        let named = found.into_iter().flatten().flatten();
+        let mut usable = named.filter_map(|model| usable(model, &self.config).ok());
+        usable.find(|model| self.shared.cooldowns.of(&model.info().id, self.now()).is_none())
     }
 
     /// That this model goes on from the beginning where the turn's own is not there; none if it cannot be asked.
@@ -251,7 +249,31 @@ impl Fallbacks for ModelChain {
     }
 }
 
+/// A name without the level behind it. Other words behind a colon are a part of it (`qwen3:8b`).
+fn without_level(name: &str) -> &str {
+    let is_level = |end: &str| end.eq_ignore_ascii_case(DEFAULT_LEVEL) || ThinkingLevel::from_name(end).is_some();
+    name.rsplit_once(':').filter(|(_, end)| is_level(end)).map_or(name, |(name, _)| name)
+}
+
 /// The maker of a model, where a provider has those of several: all of its id but the last part.
 fn maker(id: &str) -> &str {
     id.rsplit_once('/').map_or("", |(maker, _)| maker)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_level_is_left_out_of_a_name() {
+        for (name, without) in [
+            ("test/model-1:high", "test/model-1"),
+            ("opus:Default", "opus"),
+            ("test/model-1", "test/model-1"),
+            ("ollama/qwen3:8b", "ollama/qwen3:8b"),
+            ("ollama/qwen3:8b:low", "ollama/qwen3:8b"),
+        ] {
+            assert_eq!(without_level(name), without);
+        }
+    }
 }

@@ -26,7 +26,7 @@ use crate::config::Config;
 use crate::instruction::Instruction;
 use crate::post::{Message, Shared};
 use crate::session::state::Promoted;
-use crate::session::{Caller, Chosen, ModelChain, default_model, gate};
+use crate::session::{Caller, Chosen, ModelChain, Switched, default_model, gate};
 use crate::trust::Workspace;
 use crate::{ClientId, Error, Input, Reply, Request};
 
@@ -130,7 +130,7 @@ pub(super) struct NewTurn {
     /// The models that may go on in its stead.
     pub(super) chain: Arc<ModelChain>,
     /// That another model goes on from the beginning.
-    pub(super) switched: Option<Event>,
+    pub(super) switched: Option<Switched>,
     pub(super) system: Arc<str>,
     /// The mark of files in the model's answers, where they are taken.
     pub(super) file_mark: Option<Arc<str>>,

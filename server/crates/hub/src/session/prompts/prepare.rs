@@ -17,9 +17,9 @@ use ports::model::{Model, ToolSpec};
 use project::paths::{self, Roots};
 use project::reader::Reader;
 use project::seen::Seen;
+use protocol::PromptBlock;
 use protocol::content::Range;
 use protocol::session::{Mode, Purpose};
-use protocol::{Event, PromptBlock};
 use providers::CatalogError;
 
 use super::excerpt::{cut, lines_of, section};
@@ -178,13 +178,13 @@ async fn new_turn(
     }
 }
 
-/// The model that a turn asks first, with its chain, the event that says so if another one goes on from the beginning,
-/// and true if the session keeps its own.
+/// The model that a turn asks first, with its chain, the switch if another one goes on from the beginning, and true if
+/// the session keeps its own.
 async fn model_of_turn(
     preparation: &Preparation,
     mode: Mode,
     chosen: Option<(Arc<dyn Model>, String)>,
-) -> (Result<Arc<dyn Model>, Error>, Arc<ModelChain>, Option<Event>, bool) {
+) -> (Result<Arc<dyn Model>, Error>, Arc<ModelChain>, Option<Switched>, bool) {
     let Preparation { shared, config, .. } = preparation;
     let of_mode = preparation.model_of(mode).filter(|_| chosen.is_none());
     let mut is_for_turn = of_mode.is_some();
@@ -201,8 +201,7 @@ async fn model_of_turn(
             else {
                 return (Err(error), chain, None, is_for_turn);
             };
-            let event = switched.event(preparation.turn.clone());
-            return (Ok(switched.model), chain, Some(event), true);
+            return (Ok(Arc::clone(&switched.model)), chain, Some(switched), true);
         }
     };
     let is_too_small = |promoted: &&Promoted| config.context_promotion && promoted.from == model.info().id;
@@ -214,11 +213,10 @@ async fn model_of_turn(
         (model, is_for_turn) = (larger, true);
     }
     let switched = chain.at_once(model.info()).await;
-    let event = switched.as_ref().map(|switched| switched.event(preparation.turn.clone()));
-    if let Some(Switched { model: other, .. }) = switched {
-        (model, is_for_turn) = (other, true);
+    if let Some(Switched { model: other, .. }) = &switched {
+        (model, is_for_turn) = (Arc::clone(other), true);
     }
-    (usable(model, config), chain, event, is_for_turn)
+    (usable(model, config), chain, switched, is_for_turn)
 }
 
 /// The model that goes on where the one of the mode, or the session's, is not there any more: the next of its chain;
@@ -232,9 +230,10 @@ async fn instead_of_missing(
     error: &Error,
 ) -> Option<Switched> {
     let Preparation { shared, config, .. } = preparation;
-    let own = preparation.model.as_ref().map(|chosen| chosen.model.as_str());
-    let missing = of_mode.or(own)?;
-    let other = match chain.beside(missing).await {
+    let own = preparation.model.as_ref();
+    let missing = of_mode.or(own.map(|own| own.model.as_str()))?;
+    let is_of_chosen = of_mode.is_none() && own.is_some_and(|own| !own.is_default && own.chain.is_some());
+    let other = match chain.beside(missing, is_of_chosen).await {
         Some(next) => next,
         None => match shared.parts.catalog.resolve(missing).await {
             Err(CatalogError::Unknown { .. }) if of_mode.is_some() => preparation.model().await.ok()?,

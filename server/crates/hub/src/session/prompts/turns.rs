@@ -245,10 +245,12 @@ impl Session {
             }
         }
         let info = turn.model.as_ref().ok().map(|model| model.info().clone());
-        let thinks = turn.model.as_ref().ok().map(|model| Thinks {
-            level: self.own_level(model.info()).or(model.info().level),
-            in_place: model.changes_level_in_place(),
-        });
+        let level = turn.model.as_ref().ok().and_then(|model| self.own_level(model.info()));
+        let thinks = turn
+            .model
+            .as_ref()
+            .ok()
+            .map(|model| Thinks { level: level.or(model.info().level), in_place: model.changes_level_in_place() });
         let model = info.as_ref().map_or_else(String::new, |info| info.id.clone());
         let known = self.state.chosen();
         let is_other = |info: &ModelInfo| known.as_ref().is_none_or(|known| known.selector() != info.selector());
@@ -258,7 +260,9 @@ impl Session {
         let context = std::mem::take(&mut turn.context);
         self.prompts.edits_told = turn.edits_until.unwrap_or(self.prompts.edits_told);
         self.record(Event::TurnStarted { turn_id: id.clone(), prompt, context, model, mode, thinks });
-        self.record_all(turn.switched.take().into_iter().collect::<Vec<_>>());
+        if let Some(switched) = turn.switched.take() {
+            self.record(switched.event(id.clone(), level));
+        }
         self.warn(std::mem::take(&mut turn.warnings));
     }
 
@@ -280,8 +284,7 @@ impl Session {
                     turn_id: id.clone(),
                     folders: self.reading.roots.iter().map(|root| root.path.clone()).collect(),
                     thinking: self.own_level(model.info()),
-                    // Nobody pauses in a session that another one started.
-                    cache_hour: self.config.cache_hour && self.state.parent.is_none(),
+                    cache_hour: self.keeps_for_hour(),
                     stop_early: self.config.stop_early,
                     file_blocks: turn.file_mark,
                     canonical_edits: self.config.canonical_edits,
@@ -321,6 +324,12 @@ impl Session {
         let is_default = self.state.chosen().is_none_or(|chosen| chosen.is_default);
         let thinks_little = self.state.purpose == Purpose::Instruct && (is_default || model.level.is_none());
         thinks_little.then_some(ThinkingLevel::Off)
+    }
+
+    /// True if the vendor is to keep the conversation for an hour. Nobody pauses in a session that another one started,
+    /// nor in a change of a selection.
+    fn keeps_for_hour(&self) -> bool {
+        self.config.cache_hour && self.state.parent.is_none() && self.state.purpose.is_chat()
     }
 
     /// How a turn's requests that fail are tried again.
