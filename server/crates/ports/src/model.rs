@@ -224,7 +224,12 @@ pub fn cost(price: &Price, usage: &Usage) -> f64 {
     let millions = |tokens: u64| tokens as f64 / 1e6;
     let prompt = usage.input.saturating_add(usage.cache_read).saturating_add(usage.cache_write);
     let [input, output, cache_read, cache_write, hour] = match price.long.filter(|long| prompt > long.above) {
-        Some(long) => [long.input, long.output, long.cache_read, long.cache_write, long.input * HOUR],
+        Some(long) => {
+            // A price of the user's own for an hour is that of usual prompts, and rises as that of input does.
+            let hour = price.cache_write_hour.filter(|_| price.input > 0.0);
+            let hour = hour.map_or(long.input * HOUR, |hour| hour * long.input / price.input);
+            [long.input, long.output, long.cache_read, long.cache_write, hour]
+        }
         None => {
             let hour = price.cache_write_hour.unwrap_or(price.input * HOUR);
             [price.input, price.output, price.cache_read, price.cache_write, hour]

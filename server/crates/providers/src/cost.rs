@@ -68,6 +68,9 @@ mod tests {
         assert!((cost(&own, &usage) - (0.1 + 0.18)).abs() < 1e-9);
         let usage = Usage { cache_write: 300_000, cache_write_hour: 300_000, ..usage };
         assert!((cost(&price, &usage) - 2.4).abs() < 1e-9, "twice the price of long prompts");
+        assert!((cost(&own, &usage) - 1.8).abs() < 1e-9, "the told price rises as that of input does");
+        let free = Price { input: 0.0, ..own };
+        assert!((cost(&free, &usage) - 2.4).abs() < 1e-9, "it does not rise from nothing");
         let wrong = Usage { cache_write: 100_000, cache_write_hour: 900_000, ..usage };
         assert!((cost(&price, &wrong) - 0.4).abs() < 1e-9, "no more than is stored");
     }

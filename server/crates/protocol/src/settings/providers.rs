@@ -235,7 +235,7 @@ pub(super) const PROVIDERS: &[Setting] = &[
         kind: Decimal { unit: "US dollars per million tokens", min: 0, max: 1_000_000 },
         default: Unset("twice that of input"),
         who: USER,
-        words: "The price of input that the provider's cache stores for an hour, in US dollars per million tokens.",
+        words: "The price of input that the provider's cache stores for an hour, in US dollars per million tokens. For long prompts, it rises as that of input does.",
         more: Some("costs.md#the-cache-for-an-hour"),
     },
     Setting {
