@@ -2734,7 +2734,7 @@ export interface Price {
   cacheRead: number;
   /** Input stored to the cache. */
   cacheWrite: number;
-  /** Input stored to the cache for an hour; absent if it is twice that of input. */
+  /** Input stored to the cache for an hour; absent if it is twice that of input. With a long prompt, it rises as that of input does. */
   cacheWriteHour?: number;
   /** The price of requests with a long prompt; absent if it is the same. */
   long?: LongPrice;

@@ -1487,7 +1487,7 @@
 ---@field output number Output.
 ---@field cacheRead number Input served by the cache.
 ---@field cacheWrite number Input stored to the cache.
----@field cacheWriteHour? number Input stored to the cache for an hour; absent if it is twice that of input.
+---@field cacheWriteHour? number Input stored to the cache for an hour; absent if it is twice that of input. With a long prompt, it rises as that of input does.
 ---@field long? azimuth.LongPrice The price of requests with a long prompt; absent if it is the same.
 
 ---Parameters of `azimuth/prompt/beginnings`.
