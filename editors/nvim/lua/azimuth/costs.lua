@@ -112,10 +112,36 @@ local function rows_of(spendings, prefix)
   end, spendings)
 end
 
+--- The first rows, and the sum of those that are left out.
+---@param spendings azimuth.SpendingRow[]
+---@return azimuth.SpendingRow[]
+local function most(spendings)
+  if #spendings <= MAX_ROWS then
+    return spendings
+  end
+  local usage = { input = 0, output = 0, cacheRead = 0, cacheWrite = 0 }
+  ---@type azimuth.Spending
+  local sum = { requests = 0, usage = usage, unpricedRequests = 0 }
+  for at = MAX_ROWS + 1, #spendings do
+    local one = spendings[at].spending
+    sum.requests = sum.requests + one.requests
+    sum.unpricedRequests = sum.unpricedRequests + one.unpricedRequests
+    sum.cost = one.cost and (sum.cost or 0) + one.cost or sum.cost
+    for kind, count in pairs(usage) do
+      usage[kind] = count + one.usage[kind]
+    end
+  end
+  local all = usage.input + usage.cacheRead + usage.cacheWrite
+  sum.cacheHits = all > 0 and usage.cacheRead / all or nil
+  local shown = vim.list_slice(spendings, 1, MAX_ROWS)
+  table.insert(shown, { name = ("%d more"):format(#spendings - MAX_ROWS), spending = sum })
+  return shown
+end
+
 ---@param into azimuth.Block
 ---@param activity? azimuth.Activity
 local function put_activity(into, activity)
-  if not activity or activity.turns == 0 then
+  if not activity or (activity.turns == 0 and activity.requests == 0 and #activity.tools == 0) then
     return
   end
   local counts = {}
@@ -205,8 +231,8 @@ function M.drawn(costs, now)
   put_table(into, heads("All conversations"), { row("today (UTC)", costs.today), row("all time", costs.total) })
   put_table(into, heads("By model"), rows_of(costs.models))
   put_table(into, heads("By provider"), rows_of(costs.providers))
-  put_table(into, heads("By project"), rows_of(vim.list_slice(costs.projects or {}, 1, MAX_ROWS)))
-  put_table(into, heads("By day (UTC)"), rows_of(vim.list_slice(costs.days, 1, MAX_ROWS)))
+  put_table(into, heads("By project"), rows_of(most(costs.projects or {})))
+  put_table(into, heads("By day (UTC)"), rows_of(most(costs.days)))
   for _, one in ipairs(costs.unpriced) do
     local line = "Not in the costs, since the price was not known: %s (%s)."
     blocks.put(into, "")

@@ -7,6 +7,8 @@ import { dollars, escaped } from '../text';
 const COMMAND = '"Azimuth: Show Costs"';
 /** The most rows of projects, and of days. */
 const MOST = 30;
+/** A day, in milliseconds. */
+const DAY = 86_400_000;
 
 /** The report. `now` is the time, in milliseconds since the Unix epoch. */
 export function reportOf(costs: CostsShowResult, now: number): string {
@@ -28,8 +30,8 @@ export function reportOf(costs: CostsShowResult, now: number): string {
       : tableOf('', [{ name: 'Today', spending: today }, { name: 'All time', spending: total }]),
     ...tableWithTitle('By model', 'Model', costs.models),
     ...tableWithTitle('By provider', 'Provider', costs.providers),
-    ...tableWithTitle('By project', 'Project', costs.projects.slice(0, MOST)),
-    ...tableWithTitle('By day', 'Day', costs.days.slice(0, MOST)),
+    ...tableWithTitle('By project', 'Project', most(costs.projects)),
+    ...tableWithTitle('By day', 'Day', most(costs.days)),
     ...notes(costs),
   ];
   return `${parts.join('\n\n')}\n`;
@@ -39,6 +41,11 @@ export function reportOf(costs: CostsShowResult, now: number): string {
 export function sumsInWords({ day, today, total }: CostsSumsResult, now: number): string[] {
   const isToday = new Date(now).toISOString().startsWith(day);
   return [...(isToday ? [`Cost of today (UTC), all conversations: ${costOf(today)}`] : []), `Cost of all time: ${costOf(total)}`];
+}
+
+/** The time until the next day of UTC has begun, also by a clock that is a little behind this one. In milliseconds. */
+export function untilNextDay(now: number): number {
+  return DAY - (now % DAY) + 1_000;
 }
 
 /** The report if the server cannot be asked. */
@@ -76,8 +83,8 @@ function roundsOf(rounds: Round[]): string[] {
 }
 
 function activityOf(activity: Activity): string[] {
-  if (activity.turns === 0) return [];
   const { prompts, turns, requests, tools, speeds } = activity;
+  if (turns === 0 && requests === 0 && tools.length === 0) return [];
   const calls = tools.map(({ name, calls: all, failed }) => [escaped(name), `${all}`, `${failed}`]);
   return ['### Its activity', `Prompts: ${prompts}. Turns: ${turns}. Requests: ${requests}.`,
     ...(calls.length === 0 ? [] : [table([['Tool', 'Calls', 'Failed'], ...calls], 1)]),
@@ -95,6 +102,26 @@ function speedsOf(speeds: Activity['speeds']): string[] {
 
 function tableWithTitle(title: string, head: string, rows: SpendingRow[]): string[] {
   return rows.length === 0 ? [] : [`### ${title}`, tableOf(head, rows)];
+}
+
+/** The first rows, and the sum of those that are left out. */
+function most(rows: SpendingRow[]): SpendingRow[] {
+  const rest = rows.slice(MOST).map(({ spending }) => spending);
+  return rest.length === 0 ? rows : [...rows.slice(0, MOST), { name: `${rest.length} more`, spending: sumOf(rest) }];
+}
+
+function sumOf(spendings: Spending[]): Spending {
+  const sum = (of: (spending: Spending) => number): number => spendings.reduce((before, spending) => before + of(spending), 0);
+  const usage = {
+    input: sum((it) => it.usage.input), output: sum((it) => it.usage.output),
+    cacheRead: sum((it) => it.usage.cacheRead), cacheWrite: sum((it) => it.usage.cacheWrite),
+  };
+  const all = usage.input + usage.cacheRead + usage.cacheWrite;
+  return {
+    requests: sum((it) => it.requests), usage, unpricedRequests: sum((it) => it.unpricedRequests),
+    ...(all === 0 ? {} : { cacheHits: usage.cacheRead / all }),
+    ...(spendings.every(({ cost }) => cost === undefined) ? {} : { cost: sum((it) => it.cost ?? 0) }),
+  };
 }
 
 function tableOf(head: string, rows: SpendingRow[]): string {

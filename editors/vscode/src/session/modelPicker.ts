@@ -44,8 +44,9 @@ export class NextModel {
     const listed = await this.request('azimuth/model/list', {});
     const next = nextModel(listed, this.current() ?? listed.default);
     if (next === undefined) return true;
-    const before = this.session.state?.model;
     const session = await this.session.some();
+    // A new session has a model too, from which the next key goes on.
+    const before = this.session.state?.model;
     const { model } = await this.request('azimuth/model/select', { model: next.id, sessionId: session });
     this.chosen = { session, model: model.id, before, at: Date.now() };
     // A message is announced by screen readers, and one in the status bar is not.

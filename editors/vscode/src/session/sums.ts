@@ -2,7 +2,7 @@
 // not more often than every few seconds.
 
 import * as vscode from 'vscode';
-import { sumsInWords } from '../costs/words';
+import { sumsInWords, untilNextDay } from '../costs/words';
 import type { CostsSumsResult } from '../generated/protocol';
 import type { Server } from '../server/server';
 import type { Session } from './session';
@@ -17,6 +17,8 @@ export class Sums implements vscode.Disposable {
   /** Runs while the server is not to be asked. */
   private pause: NodeJS.Timeout | undefined;
   private isDue = false;
+  /** Runs until the day ends of which the sum of today is. */
+  private day: NodeJS.Timeout | undefined;
 
   /** The sums have changed. */
   readonly onChange = this.changed.event;
@@ -27,6 +29,7 @@ export class Sums implements vscode.Disposable {
       server.onState(({ state }) => (state === 'running' ? this.wait(true) : undefined)),
       session.onStep(({ before, after }) => (before.cost !== after.cost || before.runningTurn !== after.runningTurn ? this.ask() : undefined)),
     ];
+    this.awaitNextDay();
   }
 
   /** The sums as lines, once they are known; of a day only while it lasts. */
@@ -36,7 +39,16 @@ export class Sums implements vscode.Disposable {
 
   dispose(): void {
     clearTimeout(this.pause);
+    clearTimeout(this.day);
     vscode.Disposable.from(...this.subscriptions).dispose();
+  }
+
+  /** Asks for the sums of a new day once it begins, though nothing is spent. */
+  private awaitNextDay(): void {
+    this.day = setTimeout(() => {
+      this.ask();
+      this.awaitNextDay();
+    }, untilNextDay(Date.now()));
   }
 
   private ask(): void {

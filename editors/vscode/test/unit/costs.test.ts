@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { failure, reportOf, sumsInWords } from '../../src/costs/words';
+import { failure, reportOf, sumsInWords, untilNextDay } from '../../src/costs/words';
 import type { CostsShowResult, Spending } from '../../src/generated/protocol';
 
 const NOW = 1_800_000_000_000;
@@ -61,6 +61,22 @@ describe('the report of costs', () => {
     assert.match(text, /No model was asked so far\./);
     assert.doesNotMatch(text, /\|/);
     assert.match(failure('it *broke*'), /cannot be read: it \\\*broke\\\*/);
+  });
+
+  it('sums up the rows that are left out', () => {
+    const projects = Array.from({ length: 32 }, (_, at) => ({ name: `p${at}`, spending: some }));
+    const text = reportOf({ ...full, projects, days: projects.slice(0, 30) }, NOW);
+    assert.ok(text.includes('\n| 2 more | 4 | 200 | 20 | 30 % | $0.500 |\n'), text);
+    assert.equal(text.match(/ more \| \d/g)?.length, 1, 'a table that is whole has no such row');
+    const unpriced = { requests: 1, usage, unpricedRequests: 1 };
+    const mixed = reportOf({ ...full, projects: [...projects.slice(0, 31), { name: 'q', spending: unpriced }] }, NOW);
+    assert.ok(mixed.includes('\n| 2 more | 3 | 200 | 20 | 30 % | $0.250 and more |\n'), mixed);
+  });
+
+  it('knows when a new day begins', () => {
+    const midnight = Date.parse('2027-01-16T00:00:00Z');
+    assert.equal(untilNextDay(midnight - 5_000), 6_000);
+    assert.equal(untilNextDay(midnight), 86_401_000);
   });
 
   it('has the sums of today and of all time in lines, and of no other day', () => {
