@@ -39,6 +39,11 @@ impl User {
         Self { folder, port, variables: Vec::new() }
     }
 
+    pub(crate) fn with_variables(mut self, variables: &[(&'static str, &str)]) -> Self {
+        self.variables.extend(variables.iter().map(|(name, value)| (*name, (*value).to_owned())));
+        self
+    }
+
     fn of(vendor: &SignInServer) -> Self {
         Self::new(|port| vendor.configuration(port))
     }
@@ -252,7 +257,12 @@ fn processes_that_renew_at_the_same_time_use_the_refresh_token_once() {
     assert!(code == 1 && output.contains("azimuth auth login chatgpt"), "{output}");
     // Signing in again keeps the registered client, which the vendor checks.
     user.sign_in();
+    assert_eq!(user.azimuth(&["auth", "status", "chatgpt", "--check"]).0, 0);
+    // Nobody has used it since the vendor ended it, so only the vendor tells.
+    vendor.end_all();
     assert_eq!(user.azimuth(&["auth", "status", "chatgpt"]).0, 0);
+    let (code, output, _) = user.azimuth(&["auth", "status", "chatgpt", "--check"]);
+    assert!(code == 1 && output.contains("cannot be used any more: "), "{output}");
 }
 
 #[test]

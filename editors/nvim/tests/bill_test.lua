@@ -71,6 +71,32 @@ function T.the_costs_are_tables_with_budgets_limits_and_requests()
   has_line(lines, "Not in the costs, since the price was not known: b/y (2 requests).")
 end
 
+function T.rows_that_are_left_out_are_summed_up()
+  local rows = {}
+  for at = 1, 16 do
+    rows[at] = { name = "p" .. at, spending = spending(at < 16 and 0.25 or nil) }
+  end
+  local none = { models = {}, providers = {}, days = {}, unpriced = {}, budgets = {}, quotas = {}, suggestionsCost = 0 }
+  local of = { today = spending(0.25), total = spending(1.5), projects = rows }
+  local lines = costs.drawn(vim.tbl_extend("force", none, of), NOW).lines
+  has_line(lines, "2 more                                 4    200      20   30 %  $0.250 and more")
+  rows[15], rows[16] = nil, nil
+  for _, line in ipairs(costs.drawn(vim.tbl_extend("force", none, of), NOW).lines) do
+    assert(not line:find("%d more "), line)
+  end
+end
+
+function T.words_on_a_key_that_is_kept_are_whole_sentences()
+  local long = ("the vendor said a lot, "):rep(20)
+  local check = { state = "unknown", words = "The key is not checked: " .. long .. "so there." }
+  local words = accounts.kept("openai", "work", { unusedBecause = "OPENAI_API_KEY\ncounts before it", check = check })
+  local before = "the key for openai is kept as work. It is not used yet: OPENAI_API_KEY counts before it. Note: The key"
+  support.equal(words:sub(1, #before), before)
+  support.contains(words, "so there.")
+  check = { state = "taken", words = "OpenAI takes the key." }
+  support.equal(accounts.kept("openai", "work", { check = check }), "the key for openai is kept as work. OpenAI takes the key.")
+end
+
 function T.accounts_are_listed_with_what_counts()
   local account = { provider = "chatgpt", label = "default", server = "https://a.example", kind = "signIn", ended = false, name = "ada@example.com" }
   local words = vim.tbl_map(function(choice)
@@ -184,10 +210,21 @@ function T.a_sign_in_by_a_code_is_cancelled_done_listed_and_ended()
     support.equal(vendor.revoked, 1)
     child:command("Azimuth accounts nonsense")
 
-    -- A key is kept as an account, and forgotten.
-    child:lua("vim.fn.inputsecret = function() return 'sk-kept-0123456789' end")
+    -- A key that is refused is kept only if the user says so, and a good one as an account; it is forgotten.
+    child:lua(("vim.fn.inputsecret = function() return %q end"):format(vendors.WRONG))
+    child:lua("_G.wanted = 'nothing'")
     child:command("Azimuth accounts keep gateway work")
-    child:wait("_G.heard('the key for gateway is kept as work')")
+    child:wait("_G.heard('refuses the key: status 401: this key is unknown. It was not kept.')")
+    child:wait("_G.offered[2] == 'Keep it anyway'")
+    child:lua("_G.wanted, _G.said = 'Keep it anyway', {}")
+    child:command("Azimuth accounts keep gateway work")
+    child:wait("_G.heard('the key for gateway is kept as work.')")
+    child:lua([[_G.wanted, _G.said = 'Try again', {}
+      local keys = { 'sk-kept-0123456789', vim.fn.inputsecret() }
+      vim.fn.inputsecret = function() return table.remove(keys) end]])
+    child:command("Azimuth accounts keep gateway work")
+    child:wait("_G.heard('is kept as work. gateway (127.0.0.1:') and _G.heard('takes the key.')")
+    child:wait("_G.heard('asking gateway about the key')")
     child:lua("_G.wanted = 'gateway: work, key, in use'")
     child:command("Azimuth accounts")
     child:wait("_G.offered[1] == 'Keep it'")
@@ -197,6 +234,7 @@ function T.a_sign_in_by_a_code_is_cancelled_done_listed_and_ended()
     local said = vim.inspect(child:lua("return _G.said"))
     support.lacks(said, "of-nobody")
     support.lacks(said, "sk-kept")
+    support.lacks(said, "sk-wrong")
   end)
 end
 

@@ -5,6 +5,9 @@ local M = {}
 --- The code that the user types.
 M.CODE = "ABCD-EFGH"
 
+--- The key that it does not know.
+M.WRONG = "sk-wrong-0123456789"
+
 ---@class Vendor
 ---@field url string
 ---@field approved? boolean Whether the code is let in.
@@ -14,9 +17,10 @@ Vendor.__index = Vendor
 
 ---@param vendor Vendor
 ---@param path string
+---@param key? string The key of the request.
 ---@return string status
 ---@return table answer
-local function answer(vendor, path)
+local function answer(vendor, path, key)
   if path == "/device" then
     return "200 OK", { device_code = "d", user_code = M.CODE, verification_uri = vendor.url .. "/page", interval = 1, expires_in = 600 }
   elseif path == "/token" and vendor.approved then
@@ -26,6 +30,8 @@ local function answer(vendor, path)
   elseif path == "/revoke" then
     vendor.revoked = vendor.revoked + 1
     return "200 OK", vim.empty_dict()
+  elseif path == "/v1/models" and (not key or key == M.WRONG) then
+    return "401 Unauthorized", { error = { message = "this key is unknown." } }
   elseif path == "/v1/models" then
     return "200 OK", { data = { { id = "gate-1" } } }
   end
@@ -53,7 +59,7 @@ function M.start()
       local head, body = received:match("^(.-)\r\n\r\n(.*)$")
       if head and #body >= (tonumber(head:lower():match("content%-length: (%d+)")) or 0) then
         received = ""
-        local status, said = answer(vendor, head:match("^%u+ ([^ ?]+)"))
+        local status, said = answer(vendor, head:match("^%u+ ([^ ?]+)"), head:match("[Bb]earer ([^\r]+)"))
         local json = vim.json.encode(said)
         local reply = "HTTP/1.1 %s\r\ncontent-type: application/json\r\ncontent-length: %d\r\nconnection: close\r\n\r\n%s"
         socket:write(reply:format(status, #json, json))

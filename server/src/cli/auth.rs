@@ -7,9 +7,10 @@ use std::sync::Arc;
 
 use accounts::{Accounts, Browser, Granted, Listed, OAuthError, Removed, Status};
 use clap::{Args, Subcommand};
+use futures_util::future::join_all;
 use hub::clock::now;
 use hub::config::{Config, dirs, key_status};
-use hub::key_check::{self, check_new};
+use hub::key_check::{check_each, check_new};
 use hub::{lists, visible};
 use platform::terminal::Hidden;
 use protocol::auth::{KeyCheck, KeyMember, KeyState};
@@ -50,7 +51,7 @@ pub(super) enum Auth {
     Status {
         /// The provider.
         provider: Option<String>,
-        /// Ask each provider about its key, by its list of models, which costs nothing.
+        /// Ask each provider about each of its keys, which costs nothing.
         #[arg(long)]
         check: bool,
         /// Write JSON.
@@ -73,7 +74,7 @@ pub(super) struct Login {
     #[arg(long)]
     key: bool,
     /// Keep the key without asking the vendor about it.
-    #[arg(long, requires = "key")]
+    #[arg(long, visible_alias = "no-check", requires = "key")]
     unchecked: bool,
     /// The account's name, to have several at one provider. The one that you signed in with last is used; other keys
     /// stand in for a key that has reached a limit.
@@ -142,7 +143,9 @@ async fn sign_in(accounts: &Arc<Accounts>, mut config: Config, login: Login) -> 
     let name = if key {
         let key = read_key(&provider, &mut lines()).await?;
         if !unchecked {
-            checked = Some(check_new(&config.providers, &provider, &key).await.map_err(Failure::new)?);
+            say(&mut io::stderr(), &format!("azimuth: asking {provider} about the key…"))?;
+            let refused = |error| Failure::Said(format!("{error}, or {}", all_the_same(&provider, &label)));
+            checked = Some(check_new(&config.providers, &provider, &key).await.map_err(refused)?);
         }
         accounts.keep_key(&provider, &label, &address, key).await.map_err(Failure::new)?;
         None
@@ -163,13 +166,25 @@ async fn sign_in(accounts: &Arc<Accounts>, mut config: Config, login: Login) -> 
     };
     let file = accounts.store().file();
     say(&mut out, &format!("{kept}, in {}, which only you can read. It is not encrypted.", file.display()))?;
-    if let Some(KeyCheck { words, .. }) = checked {
-        say(&mut out, &format!("Note: {words}."))?;
+    if let Some(KeyCheck { state, words }) = checked {
+        let note = if state == KeyState::Taken { "" } else { "Note: " };
+        say(&mut out, &format!("{note}{words}"))?;
     }
     if let Some(first) = config.source_before_account(&provider, &label, &environment) {
         say(&mut out, &format!("It is not used yet: {first} counts before it."))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The command that keeps a key that its vendor refuses, as a part of a sentence.
+fn all_the_same(provider: &str, label: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '@');
+    let name = match label {
+        accounts::DEFAULT_LABEL => String::new(),
+        plain if plain.chars().all(is_plain) && !plain.starts_with('-') => format!(" --name {plain}"),
+        other => format!(" --name='{}'", other.replace('\'', r"'\''")),
+    };
+    format!("keep it all the same with `azimuth auth login {provider} --key --unchecked{name}`")
 }
 
 /// The vendor's answer: from the browser, or pasted.
@@ -283,7 +298,7 @@ async fn list(config: &Config, accounts: &Accounts, json: bool) -> Result<ExitCo
     Ok(ExitCode::SUCCESS)
 }
 
-/// Tells the source of each key. With `live` settings, each provider that has a key is asked about it.
+/// Tells the source of each key. With `live` settings, each provider that has keys is asked about them.
 async fn status(
     config: &Config,
     accounts: &Accounts,
@@ -295,22 +310,30 @@ async fn status(
     let kept = accounts.list().map_err(Failure::new)?;
     let mut out = io::stdout();
     let shown = config.providers.providers.iter().filter(|it| only.is_none_or(|only| it.name == only));
-    let (mut has_key, mut is_refused) = (false, false);
-    for provider in shown.filter(|provider| only.is_some() || provider.has_key()) {
+    let shown = shown.filter(|provider| only.is_some() || provider.has_key());
+    let shown: Vec<_> = shown.map(|it| (it, key_status(it, &kept, &environment).map(|status| status.source))).collect();
+    let with_keys: Vec<_> =
+        shown.iter().filter(|(_, source)| source.is_some()).map(|(it, _)| it.name.as_str()).collect();
+    if live.is_some() && !with_keys.is_empty() && !json {
+        say(&mut io::stderr(), &format!("azimuth: checking the keys of {}…", with_keys.join(", ")))?;
+    }
+    let checks = shown.iter().map(|(provider, source)| async {
+        match &live {
+            Some(settings) if source.is_some() => check_each(settings, &provider.name).await,
+            _ => Vec::new(),
+        }
+    });
+    let checks = join_all(checks).await;
+    let is_refused = checks.iter().flatten().any(|(_, check)| check.state == KeyState::Refused);
+    for ((provider, source), checks) in shown.iter().zip(&checks) {
         let name = &provider.name;
-        let source = key_status(provider, &kept, &environment).map(|status| status.source);
-        has_key |= source.is_some();
         let members = provider.members().await;
-        let checked = match &live {
-            Some(settings) if source.is_some() => Some(key_check::check(settings.clone(), name).await),
-            _ => None,
-        };
-        is_refused |= checked.as_ref().is_some_and(|checked| checked.state == KeyState::Refused);
-        let line = match (json, &source) {
+        let line = match (json, source) {
             (true, _) => {
                 let mut line = json!({ "provider": name, "key": source, "members": members });
-                if let Some(checked) = &checked {
-                    line["check"] = json!(checked);
+                if live.is_some() {
+                    let check = |(name, check): &(Option<String>, KeyCheck)| json!({ "name": name, "state": check.state, "words": check.words });
+                    line["checks"] = checks.iter().map(check).collect();
                 }
                 visible::json(&line.to_string()).into_owned()
             }
@@ -318,14 +341,15 @@ async fn status(
             (false, None) => format!("{name}: no key; run `azimuth auth login {name}`"),
         };
         say(&mut out, &line)?;
-        if let Some(checked) = checked.filter(|_| !json) {
-            say(&mut out, &format!("  {}", checked.words))?;
+        for (name, check) in checks.iter().filter(|_| !json) {
+            let name = name.as_ref().map(|name| format!("{name}: ")).unwrap_or_default();
+            say(&mut out, &format!("  {name}{}", check.words))?;
         }
         for member in members.iter().filter(|_| !json) {
             say(&mut out, &format!("  {}  {}", member.name, of_member(member)))?;
         }
     }
-    if has_key {
+    if !with_keys.is_empty() {
         return Ok(if is_refused { ExitCode::FAILURE } else { ExitCode::SUCCESS });
     }
     if only.is_none() && !json {

@@ -12,6 +12,9 @@ local M = {}
 
 local requests = protocol.requests
 
+--- A vendor's words on a key have no more bytes than this.
+local MAX_WORDS = 1000
+
 ---@param message string
 ---@param level? integer
 local function say(message, level)
@@ -227,26 +230,61 @@ local function sign_out(provider, label)
   end)
 end
 
---- Asks for a key with a hidden prompt, and has the server keep it as an account.
+--- The words on a key that was kept.
+---@param provider string
+---@param label string
+---@param result azimuth.AuthKeepResult
+---@return string
+function M.kept(provider, label, result)
+  local parts = { ("the key for %s is kept as %s."):format(text.one_line(provider), text.one_line(label)) }
+  if result.unusedBecause then
+    table.insert(parts, ("It is not used yet: %s."):format(text.one_line(result.unusedBecause, MAX_WORDS)))
+  end
+  if result.check then
+    local note = result.check.state == "taken" and "" or "Note: "
+    table.insert(parts, note .. text.one_line(result.check.words, MAX_WORDS))
+  end
+  return table.concat(parts, " ")
+end
+
+--- Asks for a key with a hidden prompt, and has the server keep it as an account. One that the vendor refuses is kept
+--- if the user says so.
 ---@param list azimuth.AuthListResult
 ---@param provider string
 ---@param label? string
 local function keep_key(list, provider, label)
-  local function keep(name)
+  local keep
+  ---@param name string
+  ---@param key string
+  ---@param unchecked? boolean
+  local function send(name, key, unchecked)
+    if not unchecked then
+      say(("asking %s about the key…"):format(text.one_line(provider)))
+    end
+    local params = { provider = provider, label = name, key = key, unchecked = unchecked }
+    client.request(requests.auth_keep, params, function(err, result)
+      if not err or err.code ~= protocol.error_codes.notConfirmed then
+        return failed(err) or say(M.kept(provider, name, result))
+      end
+      say(text.one_line(err.message, MAX_WORDS), vim.log.levels.WARN)
+      local prompt = ("Azimuth: %s refuses the key."):format(text.one_line(provider))
+      vim.ui.select({ "Try again", "Keep it anyway" }, { prompt = prompt }, function(choice)
+        if choice == "Try again" then
+          keep(name)
+        elseif choice then
+          send(name, key, true)
+        end
+      end)
+    end)
+  end
+  keep = function(name)
     local prompt = "Key for %s, kept as %s in the file of accounts, which is not encrypted: "
     local key = vim.trim(vim.fn.inputsecret(prompt:format(text.one_line(provider), text.one_line(name))))
     vim.cmd.redraw()
     if key == "" then
       return
     end
-    client.request(requests.auth_keep, { provider = provider, label = name, key = key }, function(err, result)
-      if not failed(err) then
-        local unused = result.unusedBecause and (" It is not used yet: %s."):format(result.unusedBecause) or ""
-        local checked = result.check and (" Note: %s."):format(result.check.words) or ""
-        local words = "the key for %s is kept as %s.%s%s"
-        say(words:format(text.one_line(provider), text.one_line(name), text.one_line(unused), text.one_line(checked)))
-      end
-    end)
+    send(name, key)
   end
   if label then
     keep(label)

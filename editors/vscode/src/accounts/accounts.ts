@@ -2,11 +2,11 @@
 // storage.
 
 import * as vscode from 'vscode';
-import type { Account, AuthListResult, AuthLoginResult } from '../generated/protocol';
+import type { Account, AuthKeepParams, AuthKeepResult, AuthListResult, AuthLoginResult } from '../generated/protocol';
 import type { Keys } from '../server/keys';
-import { messageOf, type Request } from '../server/requests';
+import { isError, messageOf, type Request } from '../server/requests';
 import { iconless, unlinked, visible } from '../text';
-import { rowsOf, waysOf, type AccountRow } from './words';
+import { keptInWords, rowsOf, waysOf, type AccountRow } from './words';
 
 /** The parts that accounts need. */
 export interface Parts {
@@ -94,13 +94,41 @@ export async function addKey({ keys, restart }: Parts): Promise<void> {
 }
 
 /** Asks for a provider and its key, and has the server keep it as an account. */
-async function keepKey({ request, refresh }: Parts, { accounts, keyProviders }: AuthListResult): Promise<void> {
+async function keepKey(parts: Parts, { accounts, keyProviders }: AuthListResult): Promise<void> {
   const offered = keyProviders.map(({ provider, title }) => ({ label: iconless(title), description: iconless(provider), provider }));
   const picked = await vscode.window.showQuickPick(offered, { title: 'Azimuth: keep the key of which provider?', matchOnDescription: true, ignoreFocusOut: true });
   if (picked === undefined) return;
   const { provider } = picked;
   const label = await labelFor(provider, accounts);
   if (label === undefined) return;
+  let [key, unchecked] = [await keyFor(provider), false];
+  while (key !== undefined) {
+    const result = await keepUnlessRefused(parts, { provider, label, key, unchecked });
+    if (!('refusal' in result)) {
+      await parts.refresh();
+      return void vscode.window.showInformationMessage(unlinked(`Azimuth: ${keptInWords(provider, label, result)}`));
+    }
+    const [keep, again] = ['Keep Anyway', 'Try Again'];
+    const chosen = await vscode.window.showWarningMessage(unlinked(`Azimuth: ${result.refusal}`), keep, again);
+    if (chosen === undefined) return;
+    unchecked = chosen === keep;
+    if (chosen === again) key = await keyFor(provider);
+  }
+}
+
+/** Has a key kept, while a message says that the vendor is asked about it. Gives the words of its refusal if it refuses the key. */
+async function keepUnlessRefused({ request }: Parts, params: AuthKeepParams): Promise<AuthKeepResult | { refusal: string }> {
+  const title = unlinked(params.unchecked === true ? `Azimuth: keeping the key for ${params.provider}…` : `Azimuth: asking ${params.provider} about the key…`);
+  try {
+    return await vscode.window.withProgress({ location: vscode.ProgressLocation.Notification, title }, () => request('azimuth/auth/keep', params));
+  } catch (error) {
+    if (!isError(error, 'notConfirmed')) throw error;
+    return { refusal: messageOf(error) };
+  }
+}
+
+/** Asks for a key; none if the user cancels. */
+async function keyFor(provider: string): Promise<string | undefined> {
   const key = await vscode.window.showInputBox({
     title: visible(`Azimuth: the key for ${provider}`),
     prompt: 'The server keeps it in its file of accounts, which only you can read and which is not encrypted. It goes to no setting and to no log.',
@@ -108,12 +136,7 @@ async function keepKey({ request, refresh }: Parts, { accounts, keyProviders }: 
     ignoreFocusOut: true,
     validateInput: (text) => (/\s/.test(text.trim()) ? 'A key has no blanks in it. Paste the key alone.' : undefined),
   });
-  if (key === undefined || key.trim() === '') return;
-  const { unusedBecause, check } = await request('azimuth/auth/keep', { provider, label, key: key.trim() });
-  await refresh();
-  const unused = unusedBecause === undefined ? '' : ` It is not used yet: ${unusedBecause}.`;
-  const checked = check === undefined ? '' : ` Note: ${check.words}.`;
-  void vscode.window.showInformationMessage(unlinked(`Azimuth: the key for ${provider} is kept as ${label}.${unused}${checked}`));
+  return key === undefined || key.trim() === '' ? undefined : key.trim();
 }
 
 async function act(parts: Parts, list: AuthListResult, { account, variable, label }: AccountRow): Promise<void> {

@@ -1,6 +1,6 @@
 // The words on accounts and keys. Pure.
 
-import type { Account, AuthListResult, KeyMember, KeyStatus, SignInProvider, SignInWay } from '../generated/protocol';
+import type { Account, AuthKeepResult, AuthListResult, KeyMember, KeyStatus, SignInProvider, SignInWay } from '../generated/protocol';
 
 /** A row of the list of accounts. */
 export interface AccountRow {
@@ -21,6 +21,14 @@ export interface WayRow {
   detail: string;
   provider: SignInProvider;
   way: SignInWay;
+}
+
+/** The words on a key that was kept. */
+export function keptInWords(provider: string, label: string, { unusedBecause, check }: AuthKeepResult): string {
+  const unused = unusedBecause === undefined ? [] : [`It is not used yet: ${unusedBecause}.`];
+  const note = check?.state === 'taken' ? '' : 'Note: ';
+  const checked = check === undefined ? [] : [`${note}${check.words}`];
+  return [`the key for ${provider} is kept as ${label}.`, ...unused, ...checked].join(' ');
 }
 
 /** The accounts and keys. `kept` are the variables of keys in VS Code's secret storage. */

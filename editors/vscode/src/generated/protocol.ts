@@ -315,9 +315,9 @@ export interface Requests {
   /** Cancels a sign-in. Nothing is kept. */
   'azimuth/auth/cancel': { params: AuthCancelParams; result: Done };
   /**
-   * Keeps an API key as an account, in the file of accounts. The key is in no log and no answer.
+   * Keeps an API key as an account, in the file of accounts. The key is in no log and no answer. A key that its vendor refuses is kept only with `unchecked`, which the user has to confirm.
    *
-   * Errors: `notFound`, `operationFailed`.
+   * Errors: `notFound`, `operationFailed`, `notConfirmed`.
    */
   'azimuth/auth/keep': { params: AuthKeepParams; result: AuthKeepResult };
   /**
@@ -523,7 +523,7 @@ export interface AuthKeepParams {
   key: string;
   /** The user's name for the account; `default` without one. An account of this name is replaced. */
   label?: string;
-  /** True if the vendor is not asked about the key first. */
+  /** True if the vendor is not asked about the key first, as after its refusal. */
   unchecked?: boolean;
 }
 
@@ -1958,11 +1958,11 @@ export type InlineTrigger =
   /** The user types. */
   | 'automatic';
 
-/** A finding about a key, by the list of models that its vendor gives for it. */
+/** A finding about a key, of its vendor's. */
 export interface KeyCheck {
   /** The finding. */
   state: KeyState;
-  /** The same for the user, with the vendor's own words if it said any. */
+  /** The same for the user, as a whole sentence, with the vendor's own words if it said any. */
   words: string;
 }
 
@@ -1990,13 +1990,13 @@ export interface KeyProvider {
 
 /** A vendor's word about a key. */
 export type KeyState =
-  /** It listed its models. Some vendors do that without a key, so only an answer of a model shows more. */
-  | 'listed'
-  /** It does not know the key. */
+  /** It takes it: it tells its credit, or lists its models with the key and not without. */
+  | 'taken'
+  /** It does not know the key, or has ended the sign-in. */
   | 'refused'
   /** It knows the key, and does not list its models for it. */
   | 'forbidden'
-  /** Nothing is known: it could not be asked, or has no list. */
+  /** Nothing is known: it could not be asked, has no list, or lists its models to whoever asks. */
   | 'unknown';
 
 /** The source of a provider's key. Only this one counts, even if there are others. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { rowsOf, waysOf } from '../../src/accounts/words';
+import { keptInWords, rowsOf, waysOf } from '../../src/accounts/words';
 import type { Account, SignInProvider } from '../../src/generated/protocol';
 
 const account: Account = { provider: 'chatgpt', label: 'default', name: 'ada@example.com', server: 'https://a.example', kind: 'signIn', ended: false };
@@ -48,6 +48,16 @@ describe('accounts', () => {
     assert.equal(rows[0]?.detail, 'In use, for https://o.example');
     assert.match(rows[1]?.detail ?? '', /^It has reached a limit, and rests until .*2020/);
     assert.match(rows[2]?.detail ?? '', /^Refused by the provider/);
+  });
+
+  it('say of a key that is kept what its vendor says, and that it is not used yet', () => {
+    const key: Account = { provider: 'openai', label: 'work', server: 'https://o.example', kind: 'key', ended: false };
+    const taken = { state: 'taken', words: 'OpenAI (o.example) takes the key.' } as const;
+    assert.equal(keptInWords('openai', 'work', { account: key, check: taken }), 'the key for openai is kept as work. OpenAI (o.example) takes the key.');
+    const unknown = { state: 'unknown', words: 'The key is not checked.' } as const;
+    const noted = 'the key for openai is kept as work. It is not used yet: OPENAI_API_KEY counts before it. Note: The key is not checked.';
+    assert.equal(keptInWords('openai', 'work', { account: key, unusedBecause: 'OPENAI_API_KEY counts before it', check: unknown }), noted);
+    assert.equal(keptInWords('openai', 'work', { account: key }), 'the key for openai is kept as work.');
   });
 
   it('are signed in to without a port first if the browser is on another machine', () => {

@@ -204,7 +204,7 @@ pub struct AuthKeepParams {
     pub label: Option<String>,
     /// The API key. It goes into the file of accounts, and to its vendor.
     pub key: String,
-    /// True if the vendor is not asked about the key first.
+    /// True if the vendor is not asked about the key first, as after its refusal.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unchecked: bool,
 }
@@ -230,13 +230,13 @@ pub struct AuthKeepResult {
     pub check: Option<KeyCheck>,
 }
 
-/// A finding about a key, by the list of models that its vendor gives for it.
+/// A finding about a key, of its vendor's.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct KeyCheck {
     /// The finding.
     pub state: KeyState,
-    /// The same for the user, with the vendor's own words if it said any.
+    /// The same for the user, as a whole sentence, with the vendor's own words if it said any.
     pub words: String,
 }
 
@@ -244,13 +244,13 @@ pub struct KeyCheck {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum KeyState {
-    /// It listed its models. Some vendors do that without a key, so only an answer of a model shows more.
-    Listed,
-    /// It does not know the key.
+    /// It takes it: it tells its credit, or lists its models with the key and not without.
+    Taken,
+    /// It does not know the key, or has ended the sign-in.
     Refused,
     /// It knows the key, and does not list its models for it.
     Forbidden,
-    /// Nothing is known: it could not be asked, or has no list.
+    /// Nothing is known: it could not be asked, has no list, or lists its models to whoever asks.
     Unknown,
 }
 

@@ -1,5 +1,7 @@
 //! A key or a sign-in that the user keeps for a provider.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use ports::model::{ModelError, ModelErrorKind};
 
@@ -64,4 +66,33 @@ pub trait Account: Send + Sync {
     /// Says that the provider refused this key or token of that account. A sign-in is renewed, so that
     /// [`key`](Self::key) gives another, or the problem if that fails.
     async fn refused(&self, label: Option<&str>, key: &Secret);
+}
+
+/// One account of several, as if the user kept no other.
+pub(crate) struct Alone {
+    /// The accounts.
+    pub(crate) accounts: Arc<dyn Account>,
+    /// The label of the one.
+    pub(crate) label: String,
+}
+
+#[async_trait]
+impl Account for Alone {
+    fn is_there(&self) -> bool {
+        true
+    }
+
+    fn label(&self) -> Option<String> {
+        Some(self.label.clone())
+    }
+
+    async fn key(&self, _: Option<&str>) -> Result<Option<Secret>, KeyProblem> {
+        // Without a key the request would say nothing of it.
+        let none = || KeyProblem::Passing(format!("there is no account `{}`", self.label));
+        self.accounts.key(Some(&self.label)).await?.map(Some).ok_or_else(none)
+    }
+
+    async fn refused(&self, _: Option<&str>, key: &Secret) {
+        self.accounts.refused(Some(&self.label), key).await;
+    }
 }

@@ -3,6 +3,7 @@
 mod asking;
 mod choice;
 mod entry;
+mod key;
 mod levels;
 mod limits;
 mod listed;
@@ -27,6 +28,7 @@ use tokio::sync::watch;
 
 pub use self::asking::Untried;
 use self::choice::readings;
+pub use self::key::OfKey;
 use self::listing::Listing;
 pub use self::listing::Unlisted;
 use self::named::{best, equivalent};

@@ -364,8 +364,7 @@ fn kind(status: Option<u16>, code: &str, message: &str) -> ModelErrorKind {
     if status == Some(402) || says(NO_CREDIT) {
         return ModelErrorKind::QuotaUsedUp;
     }
-    // Google answers 400 to a wrong key.
-    if says(&["api_key_invalid"]) {
+    if is_wrong_key(&code, &words) {
         return ModelErrorKind::Unauthorized;
     }
     if is_missing_model(status, &code, &words) {
@@ -390,6 +389,11 @@ fn kind(status: Option<u16>, code: &str, message: &str) -> ModelErrorKind {
         // An error within a stream that began well: overloaded, a timeout, a fault of the server's.
         None => ModelErrorKind::Transient,
     }
+}
+
+/// True if the vendor says that it does not know the key, whatever the status: Google (by a code) and xAI answer 400.
+pub(crate) fn is_wrong_key(code: &str, message: &str) -> bool {
+    code.to_ascii_lowercase().contains("api_key_invalid") || message.to_lowercase().contains("incorrect api key")
 }
 
 /// True if the vendor says that it does not serve the model. The codes are OpenAI's, Groq's and Azure's

@@ -53,7 +53,7 @@ mod loopback;
 pub use account::{Account, KeptAccount, KeyProblem};
 pub use address::address_problem;
 pub use aws::RunProgram;
-pub use catalog::{Catalog, CatalogError, Models, Unlisted, Untried};
+pub use catalog::{Catalog, CatalogError, Models, OfKey, Unlisted, Untried};
 pub use compat::Compat;
 pub use data::{is_known as is_known_model, is_listed as is_listed_model};
 pub use google::is_project as is_google_project;

@@ -387,7 +387,7 @@ impl Provider {
     }
 
     /// Its name for people.
-    pub(crate) fn title(&self) -> String {
+    pub fn title(&self) -> String {
         let vendor = self.vendor().filter(|_| self.is_home() || self.is_local);
         vendor.map_or_else(|| self.name.clone(), |vendor| vendor.title.clone())
     }

@@ -81,7 +81,7 @@
 ---@field provider string The provider, such as `openai`.
 ---@field key string The API key. It goes into the file of accounts, and to its vendor.
 ---@field label? string The user's name for the account; `default` without one. An account of this name is replaced.
----@field unchecked? boolean True if the vendor is not asked about the key first.
+---@field unchecked? boolean True if the vendor is not asked about the key first, as after its refusal.
 
 ---Result of `azimuth/auth/keep`.
 ---@class azimuth.AuthKeepResult
@@ -979,10 +979,10 @@
 ---| "invoked" # The user asked for it. Rules that only keep suggestions from being a nuisance do not hold.
 ---| "automatic" # The user types.
 
----A finding about a key, by the list of models that its vendor gives for it.
+---A finding about a key, of its vendor's.
 ---@class azimuth.KeyCheck
 ---@field state azimuth.KeyState The finding.
----@field words string The same for the user, with the vendor's own words if it said any.
+---@field words string The same for the user, as a whole sentence, with the vendor's own words if it said any.
 
 ---A key or an account of several at a provider.
 ---@class azimuth.KeyMember
@@ -999,10 +999,10 @@
 
 ---A vendor's word about a key.
 ---@alias azimuth.KeyState
----| "listed" # It listed its models. Some vendors do that without a key, so only an answer of a model shows more.
----| "refused" # It does not know the key.
+---| "taken" # It takes it: it tells its credit, or lists its models with the key and not without.
+---| "refused" # It does not know the key, or has ended the sign-in.
 ---| "forbidden" # It knows the key, and does not list its models for it.
----| "unknown" # Nothing is known: it could not be asked, or has no list.
+---| "unknown" # Nothing is known: it could not be asked, has no list, or lists its models to whoever asks.
 
 ---The source of a provider's key. Only this one counts, even if there are others.
 ---@class azimuth.KeyStatus
@@ -2398,7 +2398,7 @@ M.requests = {
   auth_paste = "azimuth/auth/paste",
   ---Cancels a sign-in. Nothing is kept. Params: `azimuth.AuthCancelParams`. Result: `azimuth.Done`.
   auth_cancel = "azimuth/auth/cancel",
-  ---Keeps an API key as an account, in the file of accounts. The key is in no log and no answer. Params: `azimuth.AuthKeepParams`. Result: `azimuth.AuthKeepResult`.
+  ---Keeps an API key as an account, in the file of accounts. The key is in no log and no answer. A key that its vendor refuses is kept only with `unchecked`, which the user has to confirm. Params: `azimuth.AuthKeepParams`. Result: `azimuth.AuthKeepResult`.
   auth_keep = "azimuth/auth/keep",
   ---Forgets the accounts of a provider, or one of them, and tells the vendor that the sign-in has ended. Params: `azimuth.AuthLogoutParams`. Result: `azimuth.AuthLogoutResult`.
   auth_logout = "azimuth/auth/logout",

@@ -143,7 +143,9 @@ pub(super) async fn check(settings: Settings, addition: &Addition, checks: Check
             return Err(Failed::NoKey { name, host, problem });
         }
         Err(Unlisted::Unreachable(problem)) => return Err(Failed::Unreachable { name, host, problem }),
-        Err(Unlisted::KeyUnknown(problem)) => return Err(Failed::NotReady { name, problem }),
+        Err(Unlisted::KeyUnknown(problem) | Unlisted::Ended(problem)) => {
+            return Err(Failed::NotReady { name, problem });
+        }
         Err(Unlisted::Other(problem)) => return Err(Failed::Failing { name, host, problem }),
         Err(Unlisted::NoList(problem)) if said.is_empty() => return Err(Failed::NoModels { name, host, problem }),
         Err(Unlisted::NoList(problem)) => {

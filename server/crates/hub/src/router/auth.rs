@@ -12,7 +12,7 @@ use protocol::auth::{
 use protocol::terminal::Done as Nothing;
 use protocol::{ErrorCode, methods};
 use providers::{Secret, keys};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Mutex, mpsc, oneshot};
 use tokio::task::AbortHandle;
 
 use super::super::post::{Message, Shared};
@@ -20,14 +20,21 @@ use super::super::request::Handlers;
 use super::super::session;
 use super::{ClientId, Error, Reply, Router};
 use crate::config::Config;
-use crate::key_check::check_new;
+use crate::key_check::{KeyRefused, check_new};
 
 /// The sign-ins that have begun, by their clients.
 #[derive(Default)]
 pub(super) struct SignIns {
     last: u64,
     open: HashMap<ClientId, Open>,
+    /// The number of keys that were given to be kept.
+    keys: u64,
+    written: Written,
 }
+
+/// The number of the last key that was written, for each provider and name. Held while one is written: a vendor may take
+/// its time to be asked, and an older key never replaces a newer one.
+type Written = Arc<Mutex<HashMap<(String, String), u64>>>;
 
 /// A sign-in that has begun. Dropping it ends it: its port is closed, and nothing is kept.
 struct Open {
@@ -120,9 +127,12 @@ impl Router {
         };
         let label = label.unwrap_or_else(|| DEFAULT_LABEL.to_owned());
         let (shared, config) = (self.shared.clone(), Arc::clone(&self.config));
+        self.sign_ins.keys += 1;
+        let (number, written) = (self.sign_ins.keys, Arc::clone(&self.sign_ins.written));
         tokio::spawn(async move {
-            let given = Given { provider: &provider, label: label.trim(), address: &address, key: Secret::new(&key) };
-            let kept = keep(&accounts, &config, given, unchecked).await;
+            let (label, key) = (label.trim(), Secret::new(&key));
+            let given = Given { provider: &provider, label, address: &address, key, number };
+            let kept = keep(&accounts, &config, given, &written, unchecked).await;
             if kept.is_ok() {
                 shared.post(None, Message::AccountsChanged);
             }
@@ -242,12 +252,15 @@ struct Given<'a> {
     /// The provider's address, for which the key counts.
     address: &'a str,
     key: Secret,
+    /// The number of keys that were given up to this one.
+    number: u64,
 }
 
 async fn keep(
     accounts: &Accounts,
     config: &Config,
-    Given { provider, label, address, key }: Given<'_>,
+    Given { provider, label, address, key, number }: Given<'_>,
+    written: &Written,
     unchecked: bool,
 ) -> Result<AuthKeepResult, Error> {
     let failed = |text: &str| Error::new(ErrorCode::OperationFailed, text);
@@ -259,12 +272,23 @@ async fn keep(
     }
     let check = match unchecked {
         true => None,
-        false => Some(check_new(&config.providers, provider, &key).await.map_err(|error| failed(&error.to_string()))?),
+        false => {
+            let checked = check_new(&config.providers, provider, &key).await;
+            let refused = |error: KeyRefused| Error::new(ErrorCode::NotConfirmed, format!("{error}."));
+            Some(checked.map_err(refused)?)
+        }
     };
+    let mut written = written.lock().await;
+    let last = written.entry((provider.to_owned(), label.to_owned())).or_default();
+    if *last > number {
+        return Err(failed("a newer key was kept under this name meanwhile, so this one was not"));
+    }
     if let Some(text) = accounts.set_aside_if_damaged().await? {
         tracing::warn!("{text}");
     }
     accounts.keep_key(provider, label, address, key).await?;
+    *last = number;
+    drop(written);
     let account = kept_as(accounts, provider, label)?;
     let counts = config.source_before_account(provider, label, &environment);
     let unused_because = counts.map(|source| format!("{source} counts before it"));

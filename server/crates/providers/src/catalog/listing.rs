@@ -6,19 +6,20 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use net::{Clients, Url, read};
+use ports::model::ModelErrorKind;
 use protocol::model::Price;
 use serde_json::Value;
 use tokio::sync::{Mutex, OnceCell};
 
 use super::listed::{Kept, Listed};
 use super::maker;
-use crate::failure::{host, quote, words};
+use crate::failure::{host, is_wrong_key, quote, words};
 use crate::keep::KeepLists;
 use crate::remote::{beside, endpoint};
 use crate::secret::Secret;
 use crate::settings::Provider;
 use crate::vendors;
-use crate::wire::Wire;
+use crate::wire::{Route, Wire};
 
 /// How long a server on this machine may take that nobody spoke of. It is there at once, or not at all.
 const GUESS_PATIENCE: Duration = Duration::from_millis(300);
@@ -72,6 +73,9 @@ pub enum Unlisted {
     /// The key is not known, such as because the command that prints it fails; nothing was sent.
     #[error("{0}")]
     KeyUnknown(String),
+    /// The sign-in has ended, so that only the user can renew it; nothing was sent, or the last token was refused.
+    #[error("{0}")]
+    Ended(String),
     /// Something else.
     #[error("{0}")]
     Other(String),
@@ -82,7 +86,7 @@ impl Unlisted {
     pub fn is_refusal(&self) -> bool {
         match self {
             Self::Refused(_) | Self::Forbidden(_) => true,
-            Self::Unreachable(_) | Self::NoList(_) | Self::KeyUnknown(_) | Self::Other(_) => false,
+            Self::Unreachable(_) | Self::NoList(_) | Self::KeyUnknown(_) | Self::Ended(_) | Self::Other(_) => false,
         }
     }
 
@@ -99,6 +103,7 @@ impl Unlisted {
             Self::Unreachable(problem) => Self::Unreachable(words(problem)),
             Self::NoList(problem) => Self::NoList(words(problem)),
             Self::KeyUnknown(problem) => Self::KeyUnknown(words(problem)),
+            Self::Ended(problem) => Self::Ended(words(problem)),
             Self::Other(problem) => Self::Other(words(problem)),
         }
     }
@@ -118,6 +123,7 @@ impl From<Unlisted> for String {
             | Unlisted::Unreachable(problem)
             | Unlisted::NoList(problem)
             | Unlisted::KeyUnknown(problem)
+            | Unlisted::Ended(problem)
             | Unlisted::Other(problem) => problem,
         }
     }
@@ -150,7 +156,7 @@ impl Listing {
                     Unlisted::Refused(_) => format!("Check {}", provider.whose("").key_source),
                     Unlisted::Unreachable(_) => "Check the network".to_owned(),
                     Unlisted::Forbidden(_) | Unlisted::NoList(_) => "Conversations may work all the same".to_owned(),
-                    Unlisted::KeyUnknown(_) | Unlisted::Other(_) => String::new(),
+                    Unlisted::KeyUnknown(_) | Unlisted::Ended(_) | Unlisted::Other(_) => String::new(),
                 },
                 false if unlisted.is_refusal() => {
                     format!("Check {}, or name its models in providers.{name}.models", provider.whose("").key_source)
@@ -216,9 +222,34 @@ pub(super) async fn ask_now(provider: &Provider, http: &Clients) -> Answer {
     ask(provider, http, PATIENCE).await
 }
 
+/// True if a provider lists models to whoever asks: without its key, though with what the user adds to each request.
+pub(super) async fn lists_for_anybody(provider: &Provider, http: &Clients) -> Result<bool, Unlisted> {
+    let url = endpoint(&provider.base_url, &provider.wire.listing())?;
+    match in_time(PATIENCE, ask_page(url, provider, None, http)).await {
+        Ok(body) => Ok(parse(&body, in_folders(provider)).is_some_and(|models| !models.is_empty())),
+        Err(Unlisted::Unreachable(problem)) => Err(Unlisted::Unreachable(problem)),
+        Err(_) => Ok(false),
+    }
+}
+
+/// Asks at another place of a provider's than its list, below the version, with its key. The answer is of no interest.
+pub(super) async fn ask_place(provider: &Provider, path: &str, http: &Clients) -> Result<(), Unlisted> {
+    let key = key_of(provider).await?;
+    let url = endpoint(&provider.base_url, &Route::v1(path))?;
+    in_time(PATIENCE, ask_page(url, provider, key.as_ref(), http)).await.map(drop)
+}
+
+/// The key that a provider is asked with. A command that prints it has its own time.
+async fn key_of(provider: &Provider) -> Result<Option<Secret>, Unlisted> {
+    let member = provider.member("").await;
+    provider.secret_of(member.as_ref()).await.map_err(|failure| match failure.kind {
+        ModelErrorKind::Unauthorized if provider.has_account() => Unlisted::Ended(failure.message),
+        _ => Unlisted::KeyUnknown(failure.message),
+    })
+}
+
 async fn ask(provider: &Provider, http: &Clients, patience: Duration) -> Answer {
-    // A command that prints the key has its own time.
-    let key = provider.secret().await.map_err(Unlisted::KeyUnknown)?;
+    let key = key_of(provider).await?;
     let key = key.as_ref();
     // Ollama's own list says what its models can do. Where there is none, it is another server in its place.
     if provider.is_local
@@ -231,7 +262,7 @@ async fn ask(provider: &Provider, http: &Clients, patience: Duration) -> Answer 
     let url = endpoint(&provider.base_url, &provider.wire.listing())?;
     let mut models = match (in_time(patience, ask_at(url.clone(), provider, key, http)).await, key) {
         (Err(Unlisted::Refused(problem)), Some(refused)) if provider.refused(refused).await => {
-            let again = provider.secret().await.map_err(Unlisted::KeyUnknown)?;
+            let again = key_of(provider).await?;
             // The same key would be refused again.
             if again.as_ref() == Some(refused) {
                 return Err(Unlisted::Refused(problem));
@@ -251,7 +282,7 @@ async fn ask(provider: &Provider, http: &Clients, patience: Duration) -> Answer 
 }
 
 /// Each list has a time of its own, so that one that is not needed takes none from one that is.
-async fn in_time(patience: Duration, asking: impl Future<Output = Answer>) -> Answer {
+async fn in_time<T>(patience: Duration, asking: impl Future<Output = Result<T, Unlisted>>) -> Result<T, Unlisted> {
     let answer = tokio::time::timeout(patience, asking).await;
     let late = |_| Err(Unlisted::Unreachable(format!("no answer within {} seconds", patience.as_secs_f64())));
     answer.unwrap_or_else(late)
@@ -330,13 +361,13 @@ async fn ask_page(url: Url, provider: &Provider, key: Option<&Secret>, http: &Cl
     }
     let words = words(&body);
     let said = quote(&words.message, key.into_iter().chain(provider.headers.iter().map(|(_, value)| value)));
-    let problem = format!("status {}: {said}", status.as_u16());
+    // Whoever repeats it has words behind it.
+    let problem = format!("status {}: {said}", status.as_u16()).trim_end_matches(['.', ':', ' ']).to_owned();
     Err(match status.as_u16() {
         // OpenAI's restricted keys may talk to models and not list them.
         401 | 403 if words.message.contains("api.model.read") => Unlisted::NoList(problem),
         401 => Unlisted::Refused(problem),
-        // Google answers so to a wrong key.
-        400 if words.code.contains("API_KEY_INVALID") => Unlisted::Refused(problem),
+        400 if is_wrong_key(&words.code, &words.message) => Unlisted::Refused(problem),
         403 => Unlisted::Forbidden(problem),
         404 | 405 | 410 | 501 => Unlisted::NoList(problem),
         _ => Unlisted::Other(problem),

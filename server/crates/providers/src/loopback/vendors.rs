@@ -350,6 +350,24 @@ async fn a_provider_is_asked_for_its_list_on_purpose_and_says_why_it_gives_none(
 }
 
 #[tokio::test]
+async fn a_wrong_key_is_known_by_the_words_where_the_status_does_not_tell() {
+    let xai = r#"{"code":"Client specified an invalid argument","error":"Incorrect API key provided: sk***34."}"#;
+    let refused = || Answer::status(400, xai);
+    let server = Server::start(vec![refused(), refused()]).await;
+    let catalog = mine(&server, None, |provider| {
+        let key = |variable: &str, key: &str| NamedKey::Key { variable: variable.into(), key: Some(Secret::new(key)) };
+        provider.set_keys(vec![key("ONE", "sk-one-secret"), key("TWO", "sk-two-secret")]);
+    });
+    let model = catalog.resolve("mine/m").await.unwrap();
+    let Err(failure) = model.stream(request()).await else { panic!("it is refused") };
+    assert_eq!(failure.kind, ModelErrorKind::Unauthorized, "{failure}");
+    let other = model.account("abc", Some(&failure), &[]).await.map(|other| other.switch.name);
+    assert_eq!(other.as_deref(), Some("TWO"), "the next key is asked");
+    let catalog = mine(&server, Some("sk-1"), |_| {});
+    assert!(matches!(catalog.ask_for_list("mine").await, Err(Unlisted::Refused(problem)) if problem.contains("400")));
+}
+
+#[tokio::test]
 async fn a_described_model_needs_no_list_and_overrides_what_a_list_says_of_it() {
     let list = r#"{"data":[{"id":"deployment-7","context_length":1000},{"id":"other","context_length":2000}]}"#;
     let server = Server::start(vec![json(list), Answer::status(404, "")]).await;

@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::Provider;
-use crate::account::Account;
+use crate::account::{Account, Alone};
 use crate::compat::Compat;
 use crate::data::Thinking;
 use crate::failure::{Whose, host};
@@ -188,10 +188,21 @@ impl Provider {
 
     /// Takes this key alone, whatever else the user has for it.
     pub(super) fn take_only(&mut self, key: &Secret) {
-        self.set_keys(Vec::new());
-        (self.key_command, self.account, self.signer, self.aws_profile) = (None, None, None, None);
+        self.forget_keys();
         self.key = Some(key.clone());
         "the key that you gave".clone_into(&mut self.key_source);
+    }
+
+    /// Takes one of these accounts alone, likewise.
+    pub(super) fn take_only_account(&mut self, accounts: Arc<dyn Account>, label: &str) {
+        self.forget_keys();
+        self.account = Some(Arc::new(Alone { accounts, label: label.to_owned() }));
+    }
+
+    fn forget_keys(&mut self) {
+        self.set_keys(Vec::new());
+        (self.key, self.key_command, self.account) = (None, None, None);
+        (self.signer, self.aws_profile) = (None, None);
     }
 
     /// Takes its keys from the accounts that the user keeps for it, unless the settings or the environment say one, or
@@ -292,6 +303,12 @@ impl Provider {
             headers.push((name.clone(), value));
         }
         Ok(headers)
+    }
+
+    /// The header of the user's that is sent in place of its key, if there is one.
+    pub(super) fn header_for_key(&self) -> Option<&str> {
+        let (of_key, _) = self.key_header(self.wire, &Secret::new("key"))?;
+        self.headers.iter().map(|(name, _)| name.as_str()).find(|name| *name == of_key)
     }
 
     /// The body of a request with the user's fields in it, before those that it has: the conversation stays last. Fields

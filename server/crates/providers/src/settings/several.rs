@@ -1,6 +1,7 @@
 //! The key of a provider, and several keys and accounts instead of one.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use ports::model::{ModelError, ModelErrorKind, OtherAccount};
@@ -56,6 +57,46 @@ impl Settings {
         settings.providers.iter_mut().for_each(|known| known.take_only(key));
         settings
     }
+
+    /// One provider alone for each of its keys and accounts, which is asked with this one only, by its name. If there
+    /// are not several, it is asked with what it has, and there is no name.
+    pub fn each_alone(&self, provider: &str) -> Vec<(Option<String>, Self)> {
+        let Some(known) = self.providers.iter().find(|known| known.name == provider) else { return Vec::new() };
+        let only = |alone: Provider| Self { providers: vec![alone], ..self.clone() };
+        let each = known.each_alone();
+        if each.is_empty() {
+            return vec![(None, only(known.clone()))];
+        }
+        each.into_iter().map(|(name, alone)| (Some(name), only(alone))).collect()
+    }
+
+    /// Why nothing is to be sent to a provider to find out about its key, or nothing would be found out; none if it can
+    /// be asked.
+    pub fn why_unchecked(&self, provider: &str) -> Option<String> {
+        let Some(known) = self.providers.iter().find(|known| known.name == provider) else {
+            return Some(format!("there is no provider `{provider}`"));
+        };
+        if let Some(rule) = self.rules().provider(provider) {
+            return Some(format!("nothing is sent to {provider}, since {rule}"));
+        }
+        if known.is_unasked {
+            return Some(format!(
+                "{provider} is there only because of credentials that were found, and nothing is sent to it before one of \
+                 its models is chosen"
+            ));
+        }
+        if let Some(problem) = known.missing() {
+            return Some(problem);
+        }
+        if known.signer().is_some() {
+            let source = &known.key_source;
+            return Some(format!(
+                "requests to {provider} are sent with the credentials of a cloud ({source}), which no list checks"
+            ));
+        }
+        let header = known.header_for_key()?;
+        Some(format!("the header `{header}` in providers.{provider}.headers counts instead"))
+    }
 }
 
 impl Provider {
@@ -101,6 +142,30 @@ impl Provider {
             KeyMember { is_account: member.key.is_none(), name: member.name, in_use, rests_until, reason }
         };
         standing.map(shown).collect()
+    }
+
+    /// The provider with each of its keys and accounts alone, by their names: all that are listed, also an account that
+    /// has ended. None if there are not several.
+    fn each_alone(&self) -> Vec<(String, Self)> {
+        let of_account = |label: &str| {
+            let mut alone = self.clone();
+            alone.take_only_account(Arc::clone(self.account.as_ref()?), label);
+            Some((label.to_owned(), alone))
+        };
+        if !self.lists_keys() {
+            let members = self.pool().map(|pool| pool.members).unwrap_or_default();
+            return members.iter().filter_map(|member| of_account(&member.name)).collect();
+        }
+        let listed = self.keys.iter().filter_map(|listed| match listed {
+            NamedKey::Key { variable, key } => {
+                let mut alone = self.clone();
+                alone.take_only(key.as_ref()?);
+                Some((variable.clone(), alone))
+            }
+            NamedKey::Account(label) => of_account(label),
+            NamedKey::Faulty => None,
+        });
+        listed.collect()
     }
 
     /// True if its key is one of the settings or of the environment, and no account's.
