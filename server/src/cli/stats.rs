@@ -58,7 +58,8 @@ fn time(days: Option<u32>) -> String {
 
 fn activity_in_words(overall: &Overall) -> String {
     let (Activity { prompts, turns, requests, tools, speeds }, time) = (&overall.activity, time(overall.days));
-    if *turns == 0 {
+    // A turn that began on an earlier day may have gone on.
+    if *turns == 0 && *requests == 0 && tools.is_empty() {
         return format!("No turn began {time}.\n");
     }
     let conversations = overall.conversations;
@@ -267,6 +268,9 @@ Times are medians, from the request on.
         assert_eq!(activity_in_words(&overall), expected);
         let none = Overall { days: None, activity: Activity::default(), ..overall };
         assert_eq!(activity_in_words(&none), "No turn began in all time.\n");
+        let since_yesterday = Activity { requests: 3, ..Activity::default() };
+        let words = activity_in_words(&Overall { days: Some(1), activity: since_yesterday, ..none });
+        assert!(words.starts_with("The activity today") && words.contains("requests       3"), "{words}");
     }
 
     #[test]

@@ -71,7 +71,7 @@ pub(crate) fn of_session(events: &[SequencedEvent<Box<RawValue>>], is_child: boo
 /// The activity in Markdown, as lines of a list; empty if there was none.
 pub(crate) fn in_words(activity: &Activity) -> Vec<String> {
     let Activity { prompts, turns, requests, tools, speeds } = activity;
-    if *turns == 0 {
+    if *turns == 0 && *requests == 0 && tools.is_empty() {
         return Vec::new();
     }
     let number = |number: u64, noun: &str| format!("{number} {noun}{}", if number == 1 { "" } else { "s" });
