@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use harness::binary;
+use harness::{ModelServer, Ollama, Wire, binary};
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -107,4 +107,19 @@ fn in_a_folder_that_is_not_trusted_a_server_that_doctor_tries_finds_no_program_o
     let said = world.says(&["doctor"], &["home/project/bin", "tools"]);
     assert!(said.contains("odd-lsp cannot run"), "{said}");
     assert_eq!(std::fs::read_to_string(&mark).unwrap_or_default(), "the user's\n", "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_doctor_tells_of_an_ollama_whose_window_is_too_small_for_an_agent() {
+    let server = ModelServer::start([]).await;
+    server.plays(Ollama::new("coder:7b", 4096).with_parameters("num_ctx 4096"));
+    let world = World::new();
+    let url = server.url(Wire::Chat);
+    let url = url.trim_end_matches("/v1");
+    let config = format!("model = \"ollama/coder:7b\"\n[providers.ollama]\nbase_url = \"{url}\"\n");
+    std::fs::write(world.at("config/config.toml"), config).unwrap();
+    let said = tokio::task::spawn_blocking(move || world.says(&["doctor"], &[])).await.unwrap();
+    let told = said.lines().find(|line| line.starts_with("warn default model")).unwrap_or_else(|| panic!("{said}"));
+    assert!(told.contains("ollama/coder:7b: Ollama gives it a window of 4096 tokens"), "{told}");
+    assert!(told.contains("`OLLAMA_CONTEXT_LENGTH=64000 ollama serve`"), "{told}");
 }

@@ -49,6 +49,7 @@ mod layers;
 mod lifecycle;
 mod matrix;
 mod next_edits;
+mod ollama;
 mod oracle;
 mod own_edits;
 mod own_providers;

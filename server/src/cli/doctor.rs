@@ -188,8 +188,16 @@ async fn models(report: &mut Report, settings: providers::Settings, oracle: Opti
             report.note(provider, why)?;
         }
     }
+    for model in models.iter().filter(|model| model.available) {
+        if let Some(warning) = &model.warning {
+            report.note(&model.id, warning)?;
+        }
+    }
     match catalog.default_model().await {
-        Ok(model) => report.good("default model", &model.info().id)?,
+        Ok(model) => match &model.info().warning {
+            Some(warning) => report.warn("default model", &format!("{}: {warning}", model.info().id))?,
+            None => report.good("default model", &model.info().id)?,
+        },
         Err(error) => report.bad("default model", &error.to_string())?,
     }
     let Some(oracle) = oracle else { return Ok(()) };

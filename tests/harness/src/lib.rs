@@ -41,7 +41,7 @@ pub use self::client::{Client, Profile};
 pub use self::fill::{FillAsked, FillServer, Filled};
 pub use self::gone::Gone;
 pub use self::google::GoogleServer;
-pub use self::model::{Answer, Gate, ModelServer, Wire};
+pub use self::model::{Answer, Gate, ModelServer, Ollama, Wire};
 pub use self::program::binary;
 pub use self::project::Project;
 pub use self::server::{Server, Setup};

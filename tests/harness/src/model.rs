@@ -19,6 +19,7 @@ mod chat;
 mod converse;
 mod diagnosis;
 mod gemini;
+mod ollama;
 mod responses;
 mod signed;
 mod strict;
@@ -49,6 +50,7 @@ use self::answer::Writer;
 pub use self::answer::{Answer, Gate, MARK, Step, Stop};
 pub use self::asked::{Asked, Said};
 use self::diagnosis::Diagnosis;
+pub use self::ollama::Ollama;
 pub use self::signed::Account;
 use self::strict::Sent;
 use self::wire::model_in;
@@ -88,6 +90,8 @@ struct State {
     tokens: Option<crate::google::Valid>,
     /// The errors with which signatures were refused.
     refusals: Vec<String>,
+    /// Ollama, if it is one.
+    ollama: Option<Ollama>,
     sent: Sent,
     diagnosis: Diagnosis,
 }
@@ -124,6 +128,16 @@ impl ModelServer {
     /// Lets requests begin otherwise than those before in their session, as they do when a context is trimmed.
     pub fn may_rewrite(&self) {
         self.state().may_rewrite = true;
+    }
+
+    /// Has the endpoints of this Ollama as well as Chat Completions.
+    pub fn plays(&self, ollama: Ollama) {
+        self.state().ollama = Some(ollama);
+    }
+
+    /// The number of times that one of Ollama's own endpoints was asked for, such as `ps`.
+    pub fn times(&self, path: &str) -> usize {
+        self.state().ollama.as_ref().map_or(0, |ollama| ollama.times(path))
     }
 
     /// Takes requests with any key, such as those of a vendor who refuses one.
@@ -220,8 +234,8 @@ async fn answer(request: Request<Incoming>, shared: Arc<Shared>) -> Result<Respo
         return Ok(listing(&path, is_known || !shared.state.lock().unwrap().lists_for_its_key));
     }
     let Some(wire) = Wire::of(&path) else {
-        shared.state.lock().unwrap().wrong.push(format!("there is no path {path}"));
-        return Ok(whole(StatusCode::NOT_FOUND, &[], String::new()));
+        let body = request.into_body().collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
+        return Ok(shared.state.lock().unwrap().elsewhere(&path, &body));
     };
     let body = request.into_body().collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
     let key = match wire {
@@ -444,6 +458,18 @@ impl State {
         let headers = headers.map(|(name, value)| (name.to_owned(), value));
         let body = json!({ "message": words }).to_string();
         Signature::Refused(Box::new(whole(StatusCode::FORBIDDEN, &headers, body)))
+    }
+
+    /// The answer at a path that is of no wire: one of Ollama's own, if this is one.
+    fn elsewhere(&mut self, path: &str, body: &[u8]) -> Response<Stream> {
+        let has_answered = !self.asked.is_empty();
+        match self.ollama.as_mut().and_then(|ollama| ollama.answer(path, body, has_answered)) {
+            Some((status, answer)) => whole(status, &[], answer.to_string()),
+            None => {
+                self.wrong.push(format!("there is no path {path}"));
+                whole(StatusCode::NOT_FOUND, &[], String::new())
+            }
+        }
     }
 
     fn check(&mut self, asked: &Asked) {

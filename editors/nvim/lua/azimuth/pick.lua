@@ -119,6 +119,9 @@ local function describe(model)
   if model.scripted then
     table.insert(parts, "plays a script")
   end
+  if model.warning then
+    table.insert(parts, "but: " .. text.one_line(model.warning, 300))
+  end
   return table.concat(parts, ", ")
 end
 

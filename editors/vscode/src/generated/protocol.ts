@@ -2516,6 +2516,8 @@ export interface ModelInfo {
   levels?: ThinkingLevel[];
   /** The level at which it thinks if nobody chooses another for a session; absent if it thinks as it does by itself. */
   level?: ThinkingLevel;
+  /** A problem that the user should know of before choosing it, and what to do, such as a window of Ollama's that is too small. It can be used all the same. */
+  warning?: string;
 }
 
 /** Parameters of `azimuth/model/list`. */

@@ -103,7 +103,12 @@ function itemOf(model: ModelInfo, current: string | undefined): ModelItem {
   return {
     label: iconless(model.name),
     description: iconless(words.filter((word) => word !== '').join(' · ')),
-    detail: model.available ? iconless(modelFacts(model)) : `$(circle-slash) ${iconless(model.unavailableBecause ?? 'It cannot be used now.')}`,
+    detail: model.available ? iconless(modelFacts(model)) + warningOf(model) : `$(circle-slash) ${iconless(model.unavailableBecause ?? 'It cannot be used now.')}`,
     model,
   };
+}
+
+/** The words about a problem with a model, if there is one. */
+function warningOf({ warning }: ModelInfo): string {
+  return warning === undefined ? '' : ` · $(warning) ${iconless(warning)}`;
 }

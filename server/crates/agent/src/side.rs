@@ -170,6 +170,7 @@ mod tests {
             thinking: false,
             levels: Vec::new(),
             level: None,
+            warning: None,
             scripted: false,
         };
         Says { info, events: Mutex::new(events), requests: Mutex::default(), hangs: false }

@@ -16,6 +16,7 @@ mod spending;
 mod switching;
 #[cfg(test)]
 mod tests;
+mod window;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -269,7 +270,7 @@ impl Turn {
         let tools = context.offered;
         let budget = Budget::new(info, context.model.thinking_tokens(), &context.system, &tools);
         let mut limits = context.limits;
-        limits.result_bytes = limits.result_bytes.min(budget::longest_result(info));
+        limits.result_bytes = limits.result_bytes.min(budget::longest_result(info.context_tokens));
         Self {
             session_id: context.session_id,
             model: context.model,
@@ -466,7 +467,7 @@ impl Turn {
             messages.pop();
         }
         self.budget.counted(&usage, &messages);
-        self.record(Event::ContextUsed { used: self.budget.used(&messages), limit: self.model.info().context_tokens });
+        self.record(Event::ContextUsed { used: self.budget.used(&messages), limit: self.budget.limit() });
         (stop, calls)
     }
 

@@ -26,7 +26,8 @@ impl KeepLists for InStore {
     }
 }
 
-/// The facts by which people choose a model: its window, its price, what it takes and how much it can think.
+/// The facts by which people choose a model: its window, its price, what it takes, how much it can think, and what is
+/// wrong with it.
 pub fn facts(model: &ModelInfo) -> String {
     let ModelInfo { context_tokens, price, images, levels, aliases, .. } = model;
     let window = match context_tokens {
@@ -45,7 +46,7 @@ pub fn facts(model: &ModelInfo) -> String {
     let levels = (!levels.is_empty()).then(|| format!("thinks {}", levels.join("/")));
     let aliases = (!aliases.is_empty()).then(|| format!("also called {}", aliases.join(", ")));
     let price = price.or_else(|| Some("price unknown".into()));
-    let facts = [window, price, images.then(|| "images".into()), levels, aliases];
+    let facts = [window, price, images.then(|| "images".into()), levels, aliases, model.warning.clone()];
     facts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
 }
 
@@ -82,5 +83,7 @@ mod tests {
         assert_eq!(facts(&model), "131k tokens · price unknown");
         model = ModelInfo { context_tokens: 0, price: Some(protocol::model::Price::default()), ..model };
         assert_eq!(facts(&model), "free");
+        model.warning = Some("its window is small".into());
+        assert_eq!(facts(&model), "free · its window is small");
     }
 }

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use futures_util::{StreamExt, stream};
 use ports::model::{
     Message, Model, ModelError, ModelErrorKind, ModelEvent, ModelStream, OtherAccount, Request, Response, ToolSpec,
-    UserBlock,
+    UserBlock, Window,
 };
 use protocol::model::ModelInfo;
 use protocol::{AssistantBlock, ToolCallId, ToolResult};
@@ -85,6 +85,10 @@ impl Model for Masked {
 
     async fn account(&self, session: &str, failure: Option<&ModelError>, tried: &[String]) -> Option<OtherAccount> {
         self.model.account(session, failure, tried).await
+    }
+
+    async fn window(&self) -> Option<Window> {
+        self.model.window().await
     }
 
     async fn stream(&self, request: Request) -> Result<ModelStream, ModelError> {

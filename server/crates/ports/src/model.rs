@@ -35,6 +35,12 @@ pub trait Model: Send + Sync {
         None
     }
 
+    /// The window that its server has given it, if the server decides that when it loads a model and says so; none if
+    /// it is that of [`info`](Self::info). It is asked for after an answer, since the model is loaded by then.
+    async fn window(&self) -> Option<Window> {
+        None
+    }
+
     /// Sends a request and gives its answer piece by piece.
     ///
     /// The stream ends after [`ModelEvent::Finished`] or after an error; a stream that ends without either is
@@ -44,6 +50,15 @@ pub trait Model: Send + Sync {
     /// # Errors
     /// Whatever went wrong before the first piece came.
     async fn stream(&self, request: Request) -> Result<ModelStream, ModelError>;
+}
+
+/// The context window that a server has given to a model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// Its size.
+    pub tokens: u64,
+    /// The problem with it, and what to do; none if it is large enough.
+    pub warning: Option<String>,
 }
 
 /// A key or account at a provider that goes on in another one's stead.

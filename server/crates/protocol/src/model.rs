@@ -45,6 +45,10 @@ pub struct ModelInfo {
     /// The level at which it thinks if nobody chooses another for a session; absent if it thinks as it does by itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub level: Option<ThinkingLevel>,
+    /// A problem that the user should know of before choosing it, and what to do, such as a window of Ollama's that is
+    /// too small. It can be used all the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warning: Option<String>,
     /// True for a model that plays a script; an interface must say so.
     #[serde(default)]
     pub scripted: bool,

@@ -16,6 +16,7 @@ mod source;
 #[cfg(test)]
 mod tests;
 
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use futures_util::future::join_all;
@@ -534,6 +535,12 @@ impl State {
     fn sources(self: &Arc<Self>) -> impl Iterator<Item = Source<'_>> {
         let providers = self.settings.providers.iter().zip(&self.listings).enumerate();
         providers.map(|(at, (provider, listing))| Source::new(provider, listing, self, at))
+    }
+
+    /// The flag that is set to have the list of a provider asked for again.
+    fn is_list_old(&self, provider: &str) -> Arc<AtomicBool> {
+        let mut of_providers = self.settings.providers.iter().zip(&self.listings);
+        of_providers.find(|(known, _)| known.name == provider).map(|(_, listing)| listing.is_old()).unwrap_or_default()
     }
 
     /// The provider or vendor whose name stands before that of a model. It need not be among the providers.

@@ -36,6 +36,7 @@ mod google;
 mod hash;
 mod keep;
 mod level;
+mod ollama;
 mod own_file;
 mod percent;
 mod pool;

@@ -10,11 +10,14 @@ use bytes::Bytes;
 use futures_util::stream;
 use net::header::{self, HeaderMap, HeaderValue};
 use net::{Clients, Response as HttpResponse, Url, is_loopback, read};
-use ports::model::{Model, ModelError, ModelErrorKind, ModelEvent, ModelStream, OtherAccount, Request, Response};
+use ports::model::{
+    Model, ModelError, ModelErrorKind, ModelEvent, ModelStream, OtherAccount, Request, Response, Window,
+};
 use protocol::model::ModelInfo;
 
 use crate::failure::{Fault, Whose, error, is_about_signatures, is_about_streams, no_client};
 use crate::frames::Frames;
+use crate::ollama;
 use crate::quota::Quotas;
 use crate::refusals::{Dispensable, Refusals, Refused};
 use crate::settings::Provider;
@@ -25,6 +28,8 @@ use crate::wire::{Decode, Pieces, Route, Target, Wire, anthropic, converse, unsi
 /// How long a request may take without a piece of an answer. While pieces come it may take as long as it
 /// takes. A model on this machine may read a long prompt for minutes before it says anything.
 const PATIENCE: Duration = Duration::from_secs(600);
+/// How long Ollama may take to say which window it has given a model. It is on this machine or near.
+const WINDOW_PATIENCE: Duration = Duration::from_secs(2);
 /// The most bytes of an error's body that are read.
 const ERROR_BODY: usize = 64 * 1024;
 /// The most bytes of an answer that comes at once.
@@ -52,6 +57,8 @@ pub(crate) struct Remote {
     pub(crate) refuses_streams: AtomicBool,
     /// The fields that servers have refused.
     pub(crate) refusals: Arc<Refusals>,
+    /// Set if its server has given it another window than its list said.
+    pub(crate) is_list_old: Arc<AtomicBool>,
 }
 
 #[async_trait]
@@ -71,6 +78,22 @@ impl Model for Remote {
 
     async fn account(&self, session: &str, failure: Option<&ModelError>, tried: &[String]) -> Option<OtherAccount> {
         self.provider.other_member(session, failure.map(|failure| failure.kind), tried).await
+    }
+
+    async fn window(&self) -> Option<Window> {
+        if !ollama::is_it(&self.provider) {
+            return None;
+        }
+        let url = beside(&self.provider.base_url, ollama::LOADED).ok()?;
+        let key = self.provider.secret().await.ok()?;
+        let asking = ollama::ask(url, None, &self.provider, key.as_ref(), &self.http);
+        let answer = tokio::time::timeout(WINDOW_PATIENCE, asking).await.ok()?;
+        let answer = answer.inspect_err(|problem| tracing::debug!(problem, "the window is not known")).ok()?;
+        let window = ollama::window(&ollama::Loaded::read(&answer)?, &self.target.model)?;
+        // The user may want less of it to be used.
+        let tokens = window.tokens.min(self.provider.own_context(&self.info.id).unwrap_or(u64::MAX));
+        self.is_list_old.fetch_or(tokens != self.info.context_tokens, Ordering::Relaxed);
+        Some(Window { tokens, ..window })
     }
 
     async fn stream(&self, request: Request) -> Result<ModelStream, ModelError> {

@@ -191,6 +191,7 @@ fn info(name: &str, context: Option<u64>) -> ModelInfo {
         thinking: false,
         levels: Vec::new(),
         level: None,
+        warning: None,
         scripted: true,
     }
 }

@@ -1347,6 +1347,7 @@
 ---@field ruledOut? boolean True if the configuration rules it out (`enabled_models`, `disabled_providers`): a picker leaves it out.
 ---@field levels? azimuth.ThinkingLevel[] The levels at which it can be told to think, the lowest first; empty if it can be told none.
 ---@field level? azimuth.ThinkingLevel The level at which it thinks if nobody chooses another for a session; absent if it thinks as it does by itself.
+---@field warning? string A problem that the user should know of before choosing it, and what to do, such as a window of Ollama's that is too small. It can be used all the same.
 
 ---Parameters of `azimuth/model/list`.
 ---@class azimuth.ModelListParams

@@ -30,6 +30,7 @@ pub(super) struct Budget {
     fixed: u64,
     /// The vendor's count for the first so many messages.
     counted: Option<(u64, usize)>,
+    was_asked_for: bool,
 }
 
 impl Budget {
@@ -44,7 +45,27 @@ impl Budget {
             answer: wanted.min(model.max_output_tokens).max(1),
             fixed: tokens(chars(system) + schemas.sum::<f64>()),
             counted: None,
+            was_asked_for: false,
         }
+    }
+
+    /// Takes in the window that the model's server has really given it. True if it is another one than was known.
+    pub(super) fn resize(&mut self, window: u64) -> bool {
+        let is_other = window != self.limit;
+        // An answer that fills a window which turns out smaller would leave no room to the conversation.
+        self.answer = self.answer.min(window / 4).max(1);
+        self.limit = window;
+        is_other
+    }
+
+    /// The window in tokens.
+    pub(super) fn limit(&self) -> u64 {
+        self.limit
+    }
+
+    /// True if the window was asked for that its server has really given the model; from now on it was.
+    pub(super) fn was_asked_for(&mut self) -> bool {
+        std::mem::replace(&mut self.was_asked_for, true)
     }
 
     /// Takes in what the vendor counted for a request and its answer, which is now the last of these messages.
@@ -87,9 +108,9 @@ impl Budget {
     }
 }
 
-/// The longest result for a model, in bytes: a quarter of its context, for text of one byte a character.
-pub(super) fn longest_result(model: &ModelInfo) -> usize {
-    usize::try_from(model.context_tokens).unwrap_or(usize::MAX).saturating_mul(7) / 8
+/// The longest result for a model, in bytes: a quarter of its window, for text of one byte a character.
+pub(super) fn longest_result(window: u64) -> usize {
+    usize::try_from(window).unwrap_or(usize::MAX).saturating_mul(7) / 8
 }
 
 /// Characters by 3.5, and a tenth.

@@ -102,6 +102,7 @@ impl Turn {
                     self.failures = self.failures.over();
                     self.tried.clear();
                     self.fallbacks.answered(self.model.info());
+                    self.learn_window().await;
                     let (point, hooks) = (self.point(), &self.gate.hooks);
                     until_cancelled(&self.gate.cancel, hooks.after_request(&point, &response.usage)).await;
                     return Ok(response);

@@ -104,7 +104,7 @@ impl Turn {
         };
         let sees_less = before.images && !info.images;
         self.budget = Budget::new(info, model.thinking_tokens(), &self.system, &self.tools);
-        self.gate.limits.result_bytes = self.gate.limits.result_bytes.min(budget::longest_result(info));
+        self.gate.limits.result_bytes = self.gate.limits.result_bytes.min(budget::longest_result(info.context_tokens));
         self.failures = self.failures.over();
         self.tried.clear();
         self.tells_calls = false;

@@ -106,6 +106,7 @@ impl Entry {
             unsigned: AtomicUsize::new(0),
             refuses_streams: AtomicBool::new(false),
             refusals: Arc::clone(&state.refusals),
+            is_list_old: state.is_list_old(&self.info.provider),
         })
     }
 }
@@ -209,7 +210,7 @@ fn entry(provider: &Provider, id: &str, listed: Option<&Listed>) -> Entry {
     };
     let usual_context = if provider.is_local { LOCAL_CONTEXT } else { REMOTE_CONTEXT };
     let context = said(|own| own.context, listed.and_then(|l| l.context), |model| model.context);
-    let context = context.unwrap_or(usual_context);
+    let context = context.unwrap_or(usual_context).min(listed.and_then(|l| l.most).unwrap_or(u64::MAX));
     let longest = said(|own| own.max_output, listed.and_then(|l| l.max_output), |model| model.max_output);
     let wire = provider.wire_of(plain_id);
     let thinking = told.or(listed.and_then(|l| l.way));
@@ -255,9 +256,10 @@ fn entry(provider: &Provider, id: &str, listed: Option<&Listed>) -> Entry {
                 .or(listed.and_then(|l| l.images))
                 .or(known.map(|model| model.images))
                 .unwrap_or(!provider.is_local || looks_seeing(plain_id)),
-            thinking: thinking != Thinking::None,
+            thinking: thinking != Thinking::None || provider.is_local && listed.and_then(|l| l.thinking) == Some(true),
             levels: levels.clone(),
             level: None,
+            warning: listed.and_then(|l| l.warning.clone()),
             scripted: false,
         },
         is_variant,

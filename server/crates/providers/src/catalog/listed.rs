@@ -29,6 +29,10 @@ pub(super) struct Listed {
     pub(super) way: Option<Thinking>,
     /// The levels at which it can be told to think, if the list says them.
     pub(super) levels: Option<Vec<ThinkingLevel>>,
+    /// The largest window that it can have here, whatever else is said of it.
+    pub(super) most: Option<u64>,
+    /// A problem that the user should know of before it is chosen, with what to do.
+    pub(super) warning: Option<String>,
 }
 
 /// A list of models.

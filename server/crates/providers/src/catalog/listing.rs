@@ -1,7 +1,9 @@
 //! Asking a provider for its models (`GET …/models`).
 
 mod claude;
+mod ollama;
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
@@ -37,8 +39,6 @@ const KEPT: Duration = Duration::from_secs(30 * 86_400);
 const BYTES: usize = 8 * 1024 * 1024;
 /// The most pages of a list.
 const PAGES: usize = 10;
-/// Where Ollama's own list is.
-const OLLAMA_LIST: &str = "/api/tags";
 /// Where LM Studio's own lists are, which say what its models can do: that of 0.4, and the one before it.
 const LM_STUDIO_LISTS: &[&str] = &["/api/v1/models", "/api/v0/models"];
 /// Models that are listed beside those that can be talked to.
@@ -53,6 +53,10 @@ pub(super) struct Listing {
     kept: RwLock<Option<Arc<Kept>>>,
     /// Set once the list of an earlier process was looked for.
     looked: OnceCell<()>,
+    /// The details of its models, if it is Ollama.
+    details: ollama::Known,
+    /// Set if the last answer counts no longer, whatever its age.
+    is_old: Arc<AtomicBool>,
 }
 
 /// Why a server does not list its models, in words.
@@ -142,12 +146,13 @@ impl Listing {
     pub(super) async fn get(&self, provider: &Provider, http: &Clients, keeper: Option<&Arc<dyn KeepLists>>) -> Answer {
         let mut last = self.last.lock().await;
         if let Some((asked, answer)) = &*last
+            && !self.is_old.swap(false, Ordering::Relaxed)
             && asked.elapsed() < counts(provider, answer)
         {
             return answer.clone();
         }
         let patience = if provider.is_guess() { GUESS_PATIENCE } else { PATIENCE };
-        let answer = ask(provider, http, patience).await.map_err(|unlisted| {
+        let answer = ask(provider, http, patience, &self.details).await.map_err(|unlisted| {
             let (name, host) = (&provider.name, host(&provider.base_url));
             let advice = match provider.is_local {
                 true => format!("Is {name} running?"),
@@ -181,6 +186,11 @@ impl Listing {
             }
         }
         answer
+    }
+
+    /// The flag that is set to have the provider asked again.
+    pub(super) fn is_old(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.is_old)
     }
 
     /// True if it is not being asked, and its last answer counts no longer.
@@ -219,7 +229,7 @@ fn counts(provider: &Provider, answer: &Answer) -> Duration {
 
 /// Asks a provider for its models now. The words of a failure are the server's and ours, without the provider's name.
 pub(super) async fn ask_now(provider: &Provider, http: &Clients) -> Answer {
-    ask(provider, http, PATIENCE).await
+    ask(provider, http, PATIENCE, &ollama::Known::default()).await
 }
 
 /// True if a provider lists models to whoever asks: without its key, though with what the user adds to each request.
@@ -248,14 +258,12 @@ async fn key_of(provider: &Provider) -> Result<Option<Secret>, Unlisted> {
     })
 }
 
-async fn ask(provider: &Provider, http: &Clients, patience: Duration) -> Answer {
+async fn ask(provider: &Provider, http: &Clients, patience: Duration, details: &ollama::Known) -> Answer {
     let key = key_of(provider).await?;
     let key = key.as_ref();
     // Ollama's own list says what its models can do. Where there is none, it is another server in its place.
-    if provider.is_local
-        && provider.name == "ollama"
-        && let Ok(models) =
-            in_time(patience, ask_at(beside(&provider.base_url, OLLAMA_LIST)?, provider, key, http)).await
+    if crate::ollama::is_it(provider)
+        && let Ok(models) = ollama::list(provider, key, http, patience, details).await
     {
         return Ok(models);
     }
@@ -465,6 +473,7 @@ fn listed(item: &Value, in_folders: bool) -> Option<Listed> {
         name: claude.name,
         way: claude.way,
         levels: claude.levels,
+        ..Listed::default()
     })
 }
 

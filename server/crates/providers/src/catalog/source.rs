@@ -199,6 +199,7 @@ impl<'a> Source<'a> {
             thinking: false,
             levels: Vec::new(),
             level: None,
+            warning: None,
             scripted: false,
         }
     }

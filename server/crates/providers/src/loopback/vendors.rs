@@ -35,7 +35,10 @@ async fn default_of(settings: Settings) -> Arc<dyn Model> {
 #[tokio::test]
 async fn a_key_for_a_vendor_that_was_not_known_before_changes_no_default_but_is_better_than_nothing() {
     let list = r#"{"models":[{"name":"qwen3:8b","capabilities":["completion"]}]}"#;
-    let server = Server::start(vec![json(list), json(list), Answer::stream(&streams::chat())]).await;
+    // Ollama is also asked for the models that are loaded, and for the details of each.
+    let list = || [json(list), Answer::status(404, ""), Answer::status(404, "")];
+    let answers = [list(), list()].into_iter().flatten().chain([Answer::stream(&streams::chat())]);
+    let server = Server::start(answers.collect()).await;
     let late = [("MINIMAX_API_KEY", "k")];
     assert_eq!(default_of(with_ollama(&server, &late)).await.info().id, "ollama/qwen3:8b");
     let early = [("MINIMAX_API_KEY", "k"), ("OPENAI_API_KEY", "k")];

@@ -13,7 +13,7 @@ use std::time::Instant;
 
 use async_trait::async_trait;
 use futures_util::StreamExt;
-use ports::model::{Model, ModelError, ModelEvent, ModelStream, OtherAccount, Request};
+use ports::model::{Model, ModelError, ModelEvent, ModelStream, OtherAccount, Request, Window};
 use protocol::model::ModelInfo;
 
 use super::recording::{Failure, Line, digest};
@@ -100,6 +100,10 @@ impl Model for Recorded {
 
     async fn account(&self, session: &str, failure: Option<&ModelError>, tried: &[String]) -> Option<OtherAccount> {
         self.model.account(session, failure, tried).await
+    }
+
+    async fn window(&self) -> Option<Window> {
+        self.model.window().await
     }
 
     async fn stream(&self, request: Request) -> Result<ModelStream, ModelError> {

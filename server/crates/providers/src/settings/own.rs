@@ -305,6 +305,12 @@ impl Provider {
         Ok(headers)
     }
 
+    /// The window that the user gives a model, by its id with the provider.
+    pub(crate) fn own_context(&self, id: &str) -> Option<u64> {
+        let id = id.strip_prefix(self.name.as_str())?.strip_prefix('/')?;
+        self.defined.iter().find(|own| own.id == id)?.context
+    }
+
     /// The header of the user's that is sent in place of its key, if there is one.
     pub(super) fn header_for_key(&self) -> Option<&str> {
         let (of_key, _) = self.key_header(self.wire, &Secret::new("key"))?;

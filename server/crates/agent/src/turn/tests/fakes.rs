@@ -12,7 +12,7 @@ use ports::edit::{EditPlan, EditRefused, FilePlan, Proposed};
 use ports::hooks::{Chain, Hooks};
 use ports::model::{
     Fallbacks, Message, Model, ModelError, ModelErrorKind, ModelEvent, ModelStream, OtherAccount, Request, Response,
-    Stop, Successor, ToolSpec,
+    Stop, Successor, ToolSpec, Window,
 };
 use ports::partial::PartialInput;
 use ports::session::{Answer, GrantScope, Interjection, NewErrors, Session, Unsettled};
@@ -173,6 +173,8 @@ pub(super) struct ScriptedModel {
     requests: Arc<Mutex<Vec<Request>>>,
     steps: Arc<Steps>,
     accounts: Mutex<TwoAccounts>,
+    /// The window that its server gives it when it loads it.
+    given: Option<u64>,
 }
 
 /// Two accounts of which one can always be asked again: the one that failed last rests, and the other one no longer.
@@ -203,6 +205,11 @@ impl Model for ScriptedModel {
         let reason = failure.and_then(|failure| failure.kind.switch_reason()).unwrap_or(SwitchReason::RateLimited);
         let switch = AccountSwitch { name: other.to_owned(), instead_of: used.to_owned() };
         Some(OtherAccount { switch, reason, until: None })
+    }
+
+    async fn window(&self) -> Option<Window> {
+        assert!(!self.requests.lock().unwrap().is_empty(), "no model is loaded before the first request");
+        Some(Window { tokens: self.given?, warning: Some("the window is small".to_owned()) })
     }
 
     async fn stream(&self, request: Request) -> Result<ModelStream, ModelError> {
@@ -560,6 +567,8 @@ pub(super) struct Stage {
     pub(super) stop_early: bool,
     pub(super) canonical_edits: bool,
     pub(super) mend_errors: u32,
+    /// The window that the server of each of its models gives it; none if it is the one that is known.
+    pub(super) given: Option<u64>,
     pub(super) context_tokens: u64,
     pub(super) answered: Option<ToolCallId>,
     pub(super) hooks: Vec<Arc<dyn Hooks>>,
@@ -616,6 +625,7 @@ impl Stage {
             canonical_edits: false,
             mend_errors: 0,
             context_tokens: 100_000,
+            given: None,
             answered: None,
             hooks: Vec::new(),
             retry: RetryPolicy::default(),
@@ -729,7 +739,7 @@ impl Stage {
         let scripted = |info: ModelInfo, scripts: Vec<Script>| {
             let (requests, steps) = (Arc::clone(&requests), Arc::clone(&self.steps));
             let (scripts, accounts) = (Mutex::new(scripts.into()), Mutex::default());
-            Arc::new(ScriptedModel { info, scripts, requests, steps, accounts })
+            Arc::new(ScriptedModel { info, scripts, requests, steps, accounts, given: self.given })
         };
         let model = scripted(info(self.context_tokens), self.scripts);
         model.accounts.lock().unwrap().names = self.accounts;
@@ -911,6 +921,7 @@ fn info(context_tokens: u64) -> ModelInfo {
         thinking: false,
         levels: Vec::new(),
         level: None,
+        warning: None,
         scripted: true,
     }
 }

@@ -52,6 +52,25 @@ async fn old_results_make_room_before_the_context_overflows_and_it_is_said() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_window_that_turns_out_smaller_counts_from_the_first_answer_on_and_is_told_once() {
+    let mut stage = stage(12);
+    (stage.context_tokens, stage.given) = (1_000_000, Some(24_000));
+    stage.scripts = stage.scripts.into_iter().map(Script::counting_nothing).collect();
+    let left = stage.play().await;
+    assert_eq!(left.outcome.stop, StopReason::EndTurn);
+    let limits = left.log.iter().filter_map(|event| match event {
+        Event::ContextUsed { limit, .. } => Some(*limit),
+        _ => None,
+    });
+    assert!(limits.into_iter().all(|limit| limit == 24_000));
+    let warnings = left.log.iter().filter(|event| matches!(event, Event::Notice { severity: Severity::Warning, .. }));
+    assert_eq!(warnings.count(), 1);
+    assert!(left.log.iter().any(|event| matches!(event, Event::ContextTrimmed { .. })), "the results no longer fit");
+    let answers: Vec<_> = left.requests.iter().map(|request| request.max_output_tokens).collect();
+    assert!(answers[1..].iter().all(|answer| *answer <= 6_000), "an answer leaves room for the prompt: {answers:?}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn no_more_is_taken_out_than_makes_room() {
     let mut stage = Stage::new(reading(20)).tool("ramble", Access::Read, Does::Rambles(3_000));
     stage.context_tokens = 24_000;
