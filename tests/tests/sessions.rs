@@ -566,7 +566,8 @@ async fn the_rest_of_a_chain_goes_on_whatever_the_chain_calls_the_model_that_is_
     let says = || Answer::says("Here I am.");
     let (model, other) = (ModelServer::start([says(), says()]).await, ModelServer::start([]).await);
     let (setup, project) = (Setup::empty(), Project::new([]));
-    let of_other = unchosen(&other).replace("shell_rc = false\n", "").replace("[providers.test]", "[providers.own]");
+    let of_other = Setup::configuration(&other, Wire::Responses).split_once('\n').unwrap().1.to_owned();
+    let of_other = of_other.replace("shell_rc = false\n", "").replace("[providers.test]", "[providers.own]");
     let of_other = of_other.replace("[\"model-1\"]", "[\"model-1\", \"claude-opus-5-5\"]");
     let thinks = "[[providers.own.model]]\nid = \"model-1\"\nthinking = \"effort\"\n";
     setup.configure(&(unchosen(&model) + &of_other + thinks));

@@ -164,8 +164,8 @@ pub struct Price {
     /// Input stored to the cache.
     #[serde(default)]
     pub cache_write: f64,
-    /// Input stored to the cache for an hour; absent if it is twice that of input. With a long prompt, it rises as that of
-    /// input does.
+    /// Input stored to the cache for an hour; absent if it is twice that of input. With a long prompt, it rises as that
+    /// of input does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_write_hour: Option<f64>,
     /// The price of requests with a long prompt; absent if it is the same.

@@ -8,8 +8,8 @@ use ports::model::{ModelError, ModelErrorKind, Request};
 
 use crate::wire::{Target, Wire, anthropic, kept};
 
-/// The words of a server that cannot take a part at all. Other words may be about the place where it stands, which another
-/// request need not have.
+/// The words of a server that cannot take a part at all. Other words may be about the place where it stands, which
+/// another request need not have.
 const CANNOT: &[&str] = &[
     "not support",
     "unsupported",

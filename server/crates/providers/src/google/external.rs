@@ -3,8 +3,8 @@
 //! `google.auth.external_account` of PyPI `google-auth` 2.62).
 //!
 //! Such a file says where a token of that identity is found, and which server it is sent to. A file that others wrote
-//! could so have any file of the user's sent away. So tokens go to Google's own hosts, and the token itself is of no use
-//! to whoever wrote the file.
+//! could so have any file of the user's sent away. So tokens go to Google's own hosts, and the token itself is of no
+//! use to whoever wrote the file.
 
 use std::path::PathBuf;
 use std::time::Duration;

@@ -174,8 +174,8 @@ fn is_users_own(around: &Surroundings, words: &[String]) -> Result<(), Problem> 
 }
 
 /// The paths that a word of a command may name: all of it, and what begins behind a character that stands between paths
-/// (`--path=/a:/b`), each up to the next such character, and to the word's end. Right behind an option (`-f/a`) there is
-/// no such character. The program runs in `/`, so a path without a first `/` begins there too.
+/// (`--path=/a:/b`), each up to the next such character, and to the word's end. Right behind an option (`-f/a`) there
+/// is no such character. The program runs in `/`, so a path without a first `/` begins there too.
 fn paths(word: &str) -> impl Iterator<Item = PathBuf> {
     let is_between = |c: char| c.is_whitespace() || ":=,;'\"`|&<>()[]{}@".contains(c);
     let begins = word.char_indices().filter(move |(_, c)| is_between(*c)).map(|(at, c)| at + c.len_utf8());
