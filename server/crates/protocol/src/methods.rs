@@ -335,8 +335,8 @@ requests! {
     AuthPaste = "azimuth/auth/paste", global: AuthPasteParams => Done, [NotFound, OperationFailed];
     /// Cancels a sign-in. Nothing is kept.
     AuthCancel = "azimuth/auth/cancel", global: AuthCancelParams => Done, [];
-    /// Keeps an API key as an account, in the file of accounts. The key is in no log and no answer. A key that its vendor
-    /// refuses is kept only with `unchecked`, which the user has to confirm.
+    /// Keeps an API key as an account, in the file of accounts. The key is in no log and no answer. A key that its
+    /// vendor refuses is kept only with `unchecked`, which the user has to confirm.
     AuthKeep = "azimuth/auth/keep", global: AuthKeepParams => AuthKeepResult, [NotFound, OperationFailed, NotConfirmed];
     /// Forgets the accounts of a provider, or one of them, and tells the vendor that the sign-in has ended.
     AuthLogout = "azimuth/auth/logout", global: AuthLogoutParams => AuthLogoutResult, [NotFound, OperationFailed];

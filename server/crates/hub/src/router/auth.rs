@@ -32,8 +32,8 @@ pub(super) struct SignIns {
     written: Written,
 }
 
-/// The number of the last key that was written, for each provider and name. Held while one is written: a vendor may take
-/// its time to be asked, and an older key never replaces a newer one.
+/// The number of the last key that was written, for each provider and name. Held while one is written: a vendor may
+/// take its time to be asked, and an older key never replaces a newer one.
 type Written = Arc<Mutex<HashMap<(String, String), u64>>>;
 
 /// A sign-in that has begun. Dropping it ends it: its port is closed, and nothing is kept.
