@@ -562,6 +562,38 @@ async fn a_conversation_whose_provider_is_gone_is_sent_to_no_other_one() {
 }
 
 #[tokio::test]
+async fn the_rest_of_a_chain_goes_on_whatever_the_chain_calls_the_model_that_is_gone() {
+    for (chain, chosen) in [("own/model-1:high", "own/model-1"), ("opus", "own/claude-opus-5-5")] {
+        let (model, other) = (ModelServer::start([Answer::says("Here.")]).await, ModelServer::start([]).await);
+        let (setup, project) = (Setup::empty(), Project::new([]));
+        let of_other = Setup::configuration(&other, Wire::Responses).split_once('\n').unwrap().1.to_owned();
+        let of_other = of_other.replace("shell_rc = false\n", "").replace("[providers.test]", "[providers.own]");
+        let of_other = of_other.replace("[\"model-1\"]", "[\"model-1\", \"claude-opus-5-5\"]");
+        let thinks = "[[providers.own.model]]\nid = \"model-1\"\nthinking = \"effort\"\n";
+        setup.configure(&(unchosen(&model) + &of_other + thinks));
+        let client = Client::start(&setup, &project, Profile::panel()).await;
+        let session = client.new_session().await;
+        let select = json!({ "sessionId": session, "model": format!("{chain}, test/model-1") });
+        client.call::<methods::ModelSelect>(select).await;
+        client.waive("azimuth/event");
+        assert_eq!(client.finish().await, 0);
+
+        setup.configure(&unchosen(&model));
+        let client = Client::start(&setup, &project, Profile::panel()).await;
+        client.call::<methods::SessionOpen>(json!({ "sessionId": session })).await;
+        client.prompt(&session, "Are you there?").await;
+        let events = client.until_end(&session, StopReason::EndTurn).await;
+        let went_on = |event: &Event| match event {
+            Event::TurnModelChanged { model, instead_of, .. } => Some((model.clone(), instead_of.clone())),
+            _ => None,
+        };
+        let went_on = events.iter().find_map(went_on);
+        assert_eq!(went_on, Some(("test/model-1".to_owned(), chosen.to_owned())));
+        assert_eq!(client.finish().await, 0);
+    }
+}
+
+#[tokio::test]
 async fn the_model_of_the_editors_settings_is_that_of_new_sessions_also_when_it_changes() {
     let model = ModelServer::start([Answer::says("Two."), Answer::says("One.")]).await;
     let (setup, project) = (two_models(&model), Project::new([]));

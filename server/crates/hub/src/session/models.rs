@@ -150,7 +150,8 @@ pub(crate) async fn named_model(shared: &Shared, name: &str) -> Result<Arc<dyn M
     Ok(if says_default(name) { model } else { at_remembered_level(shared, model).await })
 }
 
-/// True if a name that was chosen says only another level for the model that a session has by default.
+/// True if a name that was chosen says only another level for the model that a session has by default. A chain says
+/// more.
 pub(crate) async fn is_other_level(
     shared: &Shared,
     config: &Config,
@@ -158,7 +159,8 @@ pub(crate) async fn is_other_level(
     chosen: &ModelInfo,
     known: Option<Chosen>,
 ) -> bool {
-    if chosen.level.is_none() && !says_default(name) || name.trim().ends_with(chosen.id.as_str()) {
+    let says_level = chosen.level.is_some() || says_default(name);
+    if !says_level || names(name).nth(1).is_some() || name.trim().ends_with(chosen.id.as_str()) {
         return false;
     }
     match known {

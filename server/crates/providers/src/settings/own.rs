@@ -317,8 +317,8 @@ impl Provider {
         self.headers.iter().map(|(name, _)| name.as_str()).find(|name| *name == of_key)
     }
 
-    /// The body of a request with the user's fields in it, before those that it has: the conversation stays last. Fields
-    /// of an object that the body has are added to that object.
+    /// The body of a request with the user's fields in it, before those that it has: the conversation stays last.
+    /// Fields of an object that the body has are added to that object.
     pub(crate) fn with_extra(&self, body: Vec<u8>) -> Vec<u8> {
         let merged = std::str::from_utf8(&body).ok().and_then(|body| with_fields(body, &self.extra_body));
         merged.map_or(body, String::into_bytes)
