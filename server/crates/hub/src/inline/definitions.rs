@@ -23,8 +23,9 @@ use super::gate::Gate;
 use super::servers::Warm;
 use super::{Key, LARGEST, Message, Task, positions};
 
-/// The time that servers have for a document's names. A warm server answers within some milliseconds.
-const PATIENCE: Duration = Duration::from_millis(100);
+/// The time that servers have for a document's names. A warm server answers within some milliseconds, but after each
+/// change it may read the text anew first, which takes longer on a slow machine. No suggestion waits for it.
+const PATIENCE: Duration = Duration::from_secs(1);
 /// The names that are asked about at once.
 const ASKED: usize = 6;
 /// The time until it is looked again if a server is warm.
