@@ -417,11 +417,9 @@ fn started_at(model: &str, level: Option<ThinkingLevel>, prompt: Vec<PromptBlock
     Event::TurnStarted { turn_id: TurnId::from("t"), prompt, context: String::new(), model, mode, thinks }
 }
 
-#[test]
-fn a_level_stands_before_what_its_turn_begins_with_and_never_moves() {
-    let (high, low) = (Some(ThinkingLevel::High), Some(ThinkingLevel::Low));
-    let at = |at: usize, level: Option<ThinkingLevel>| LevelAt { at, level };
-    let switched = |model: &str, thinking: Option<ThinkingLevel>| Event::TurnModelChanged {
+/// A model goes on that is not the turn's own.
+fn switched(model: &str, thinking: Option<ThinkingLevel>) -> Event {
+    Event::TurnModelChanged {
         turn_id: TurnId::from("t"),
         model: model.to_owned(),
         thinking,
@@ -430,7 +428,13 @@ fn a_level_stands_before_what_its_turn_begins_with_and_never_moves() {
         until: None,
         error: None,
         account: None,
-    };
+    }
+}
+
+#[test]
+fn a_level_stands_before_what_its_turn_begins_with_and_never_moves() {
+    let (high, low) = (Some(ThinkingLevel::High), Some(ThinkingLevel::Low));
+    let at = |at: usize, level: Option<ThinkingLevel>| LevelAt { at, level };
     let mut history = History::default();
     let mut levels = Vec::new();
     for (event, new) in [
@@ -465,16 +469,6 @@ fn a_level_stands_before_what_its_turn_begins_with_and_never_moves() {
 fn of_levels_at_one_place_the_last_counts() {
     let (high, low) = (Some(ThinkingLevel::High), Some(ThinkingLevel::Low));
     let at = |at: usize, level: Option<ThinkingLevel>| LevelAt { at, level };
-    let switched = |thinking: Option<ThinkingLevel>| Event::TurnModelChanged {
-        turn_id: TurnId::from("t"),
-        model: "n".to_owned(),
-        thinking,
-        instead_of: "m".to_owned(),
-        reason: SwitchReason::Failed,
-        until: None,
-        error: None,
-        account: None,
-    };
     let mut history = History::default();
     let mut after = |events: &[Event]| {
         events.iter().for_each(|event| history.apply(event));
@@ -483,9 +477,9 @@ fn of_levels_at_one_place_the_last_counts() {
     let answered = [started_at("n", high, vec![text("one")]), completed("1", vec![says("so")])];
     assert_eq!(after(&answered), [at(0, high)]);
     // The other model went on, and failed without an answer.
-    assert_eq!(after(&[started_at("m", high, vec![text("two")]), switched(low)]), [at(0, high), at(3, low)]);
+    assert_eq!(after(&[started_at("m", high, vec![text("two")]), switched("n", low)]), [at(0, high), at(3, low)]);
     assert_eq!(after(&[started_at("n", None, vec![text("three")])]), [at(0, high), at(3, None)]);
-    assert_eq!(after(&[switched(high)]), [at(0, high), at(3, None), at(4, high)]);
+    assert_eq!(after(&[switched("n", high)]), [at(0, high), at(3, None), at(4, high)]);
     assert_eq!(after(&[started_at("n", None, vec![])]), [at(0, high), at(3, None)], "it changed back");
 }
 
