@@ -108,8 +108,8 @@ async function keepKey(parts: Parts, { accounts, keyProviders }: AuthListResult)
       await parts.refresh();
       return void vscode.window.showInformationMessage(unlinked(`Azimuth: ${keptInWords(provider, label, result)}`));
     }
-    const [keep, again] = ['Keep Anyway', 'Try Again'];
-    const chosen = await vscode.window.showWarningMessage(unlinked(`Azimuth: ${result.refusal}`), keep, again);
+    const [again, keep] = ['Try Again', 'Keep Anyway'];
+    const chosen = await vscode.window.showWarningMessage(unlinked(`Azimuth: ${result.refusal}`), again, keep);
     if (chosen === undefined) return;
     unchecked = chosen === keep;
     if (chosen === again) key = await keyFor(provider);

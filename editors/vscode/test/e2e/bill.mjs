@@ -7,7 +7,7 @@ import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { webview } from '../../../../tests/tools/vscode-smoke.mjs';
 import * as steps from './steps.mjs';
-import { startVendor, USER_CODE } from './vendor.mjs';
+import { startVendor, USER_CODE, WRONG_KEY } from './vendor.mjs';
 import { startWorld } from './world.mjs';
 
 const { values } = parseArgs({ options: { vsix: { type: 'string' }, shots: { type: 'string' }, theme: { type: 'string' } } });
@@ -67,6 +67,7 @@ try {
   await page.locator('.notification-toast .monaco-button', { hasText: 'Cancel' }).first().click();
   await toast('was cancelled').waitFor();
   await toFront();
+  await steps.command(world, 'Notifications: Clear All Notifications');
   await steps.choose(world, 'Sign In…', 'With a code');
   await row('Copy the code').waitFor();
   vendor.approve();
@@ -74,6 +75,39 @@ try {
   await toFront();
   await steps.command(world, 'Notifications: Clear All Notifications');
   told('a sign-in by a code is cancelled, and done');
+
+  // A key is tried before it is kept. One that the vendor refuses is typed again, or kept all the same.
+  const titled = (title) => page.locator('.quick-input-widget:visible .quick-input-title', { hasText: title }).waitFor();
+  const type = async (title, text) => {
+    await titled(title);
+    await page.keyboard.type(text);
+    await page.keyboard.press('Enter');
+  };
+  // VS Code shows no more than three notifications within 800 ms, and a person takes longer than that.
+  const refused = () => toast('This key was revoked.').waitFor().then(() => page.waitForTimeout(1_000));
+  const press = (button) => page.locator('.notification-toast .monaco-button', { hasText: button }).first().click();
+  await steps.choose(world, 'Accounts…', 'Add an API key as an account');
+  await titled('the key of which provider');
+  await row('gateway').click();
+  await type('a name for the account', 'second');
+  await type('the key for gateway', WRONG_KEY);
+  await refused();
+  await shot('refused');
+  await press('Try Again');
+  await type('the key for gateway', 'right-that-nobody-may-see');
+  await toast('the key for gateway is kept as second').waitFor();
+  await shot('taken');
+  await steps.command(world, 'Notifications: Clear All Notifications');
+  await steps.choose(world, 'Accounts…', 'Add an API key as an account');
+  await titled('the key of which provider');
+  await row('gateway').click();
+  await type('a name for the account', 'third');
+  await type('the key for gateway', WRONG_KEY);
+  await refused();
+  await press('Keep Anyway');
+  await toast('the key for gateway is kept as third').waitFor();
+  await steps.command(world, 'Notifications: Clear All Notifications');
+  told('a key that the vendor refuses is typed again, or kept all the same');
 
   for (const text of ['One', 'Two']) {
     await steps.ask(world, `Say ${text}.`);

@@ -5,6 +5,9 @@ import http from 'node:http';
 /** The code that the user types. */
 export const USER_CODE = 'ABCD-EFGH';
 
+/** The key that is refused. */
+export const WRONG_KEY = 'revoked-that-nobody-may-see';
+
 /** Starts it; resolves to `{ configuration, shown, approve(), stop() }`: the provider `gateway` for `config.toml`, the pages that were shown, and to let the code in. */
 export async function startVendor() {
   const [codes, shown, faults] = [new Map(), [], []];
@@ -40,6 +43,7 @@ export async function startVendor() {
       case '/revoke':
         return json(200, {});
       case '/v1/models':
+        if (request.headers.authorization === `Bearer ${WRONG_KEY}`) return json(401, { error: { message: 'This key was revoked.' } });
         return json(200, { data: [{ id: 'gate-1' }] });
       default:
         return json(404, {});
