@@ -164,6 +164,10 @@ async fn only_words_that_the_key_is_wrong_keep_it_out_and_then_the_accounts_stay
         );
         assert_eq!(kept(&user.data()), before, "{said:?}");
     }
+    let vendor = Vendor::start(|_, key| if key.is_empty() { (429, "") } else { (200, LIST) });
+    let user = User::new(|_| vendor.configuration("test", ""));
+    let (_, output, errors) = login(&user, "test", &[], GOOD);
+    assert!(output.contains("is not checked: status 429."), "it may list for anybody: {output}{errors}");
     let says_nothing = [
         ((403, r#"{"error":{"message":"not for you."}}"#), "does not list its models for the key: status 403"),
         ((404, ""), "lists no models: status 404."),
@@ -259,7 +263,25 @@ async fn openrouter_which_lists_for_any_key_is_asked_for_the_credit_of_the_key()
     assert!(code == 1 && errors.contains("refuses the key: status 401: this key is unknown."), "{errors}");
     let (code, output, _) = login(&user, "openrouter", &[], GOOD);
     assert!(code == 0 && output.contains("takes the key."), "{output}");
-    assert!(vendor.asked().iter().all(|(path, _)| path == "/v1/key"), "{:?}", vendor.asked());
+    let asked = vendor.asked();
+    let with_good: Vec<_> = asked.iter().filter(|(_, key)| key == GOOD).map(|(path, _)| path.as_str()).collect();
+    assert_eq!(with_good, ["/v1/key"], "{asked:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_gateway_in_openrouters_stead_need_not_know_the_place_of_the_credit() {
+    for place in [(401, UNKNOWN), (403, UNKNOWN), (404, ""), (200, "<html>Welcome</html>")] {
+        let vendor = Vendor::start(move |path, key| match (path, key) {
+            ("/v1/key", _) => place,
+            (_, GOOD) => (200, LIST),
+            _ => (401, UNKNOWN),
+        });
+        let user = User::new(|_| vendor.configuration("openrouter", ""));
+        let (code, _, errors) = login(&user, "openrouter", &[], WRONG);
+        assert!(code == 1 && errors.contains("refuses the key: status 401"), "{place:?}: {errors}");
+        let (code, output, errors) = login(&user, "openrouter", &[], GOOD);
+        assert!(code == 0 && output.contains("takes the key."), "{place:?}: {output}{errors}");
+    }
 }
 
 /// A panel at this vendor, and the folder of its accounts.

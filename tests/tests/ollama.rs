@@ -107,6 +107,56 @@ async fn a_window_that_is_large_enough_and_one_that_the_user_set_are_taken_witho
 }
 
 #[tokio::test]
+async fn the_window_is_remembered_once_ollama_has_unloaded_the_model_and_of_a_model_that_the_user_describes() {
+    let described = "[[providers.ollama.model]]\nid = \"coder:7b\"\ncontext = 100000\n";
+    for more in ["", described, "models = [\"coder:7b\"]\n"] {
+        let server = ModelServer::start([Answer::says("One."), Answer::says("Two.")]).await;
+        server.plays(Ollama::new("coder:7b", 8192).unloading());
+        let setup = setup(&server, more);
+        let project = Project::new([("a.txt", "one\n")]);
+        let client = Client::start(&setup, &project, Profile::panel()).await;
+        let session = client.new_session().await;
+        client.prompt(&session, "Go.").await;
+        let events = client.until_end(&session, StopReason::EndTurn).await;
+        let (limits, warnings) = told(&events);
+        assert_eq!((limits.last(), warnings.len()), (Some(&8192), 1), "{more}");
+        let model = listed(&client, true).await;
+        assert_eq!(model.context_tokens, 8192, "{more}");
+        assert!(model.warning.is_some_and(|warning| warning.contains("a window of 8192 tokens")), "{more}");
+
+        client.prompt(&session, "Go on.").await;
+        let events = client.until_end(&session, StopReason::EndTurn).await;
+        let (limits, warnings) = told(&events);
+        assert!(limits.iter().all(|limit| *limit == 8192) && warnings.is_empty(), "{more}: {limits:?} {warnings:?}");
+        assert!(server.asked()[1].body()["max_tokens"].as_u64().unwrap() <= 4096, "{more}");
+        assert_eq!(client.finish().await, 0);
+    }
+}
+
+#[tokio::test]
+async fn what_is_known_of_a_model_before_a_conversation_is_told_in_it_once_with_advice_that_can_help() {
+    let server = ModelServer::start([Answer::says("One."), Answer::says("Two.")]).await;
+    let parameters = "num_ctx 4096";
+    server.plays(
+        Ollama::new("coder:7b", 4096).with_parameters(parameters).with_longest(8192).with_abilities(&["completion"]),
+    );
+    let (setup, project) = (setup(&server, ""), Project::new([("a.txt", "one\n")]));
+    let client = Client::start(&setup, &project, Profile::panel()).await;
+    let session = client.new_session().await;
+    client.prompt(&session, "Go.").await;
+    let events = client.until_end(&session, StopReason::EndTurn).await;
+    let (_, warnings) = told(&events);
+    let [warning] = warnings[..] else { panic!("{warnings:?}") };
+    for words in ["a window of 4096 tokens", "can have no more than 8192. Choose another model", "cannot call tools"] {
+        assert!(warning.contains(words), "{words}: {warning}");
+    }
+    client.prompt(&session, "Go on.").await;
+    let events = client.until_end(&session, StopReason::EndTurn).await;
+    assert_eq!(told(&events).1, [""; 0]);
+    assert_eq!(client.finish().await, 0);
+}
+
+#[tokio::test]
 async fn what_a_modelfile_sets_is_known_before_the_model_is_loaded_and_what_it_lacks_is_told() {
     let server = ModelServer::start([]).await;
     let parameters = "num_ctx                        16384\nstop                           \"num_ctx 9\"";

@@ -578,7 +578,10 @@ async fn the_rest_of_a_chain_goes_on_whatever_the_chain_calls_the_model_that_is_
         client.waive("azimuth/event");
         assert_eq!(client.finish().await, 0);
 
-        setup.configure(&unchosen(&model));
+        // The alias stands for a model of Anthropic's now, which was not chosen.
+        let (url, key) = (other.url(Wire::Anthropic), harness::server::KEY);
+        let anthropic = format!("[providers.anthropic]\nbase_url = \"{url}\"\nkey = \"{key}\"\n");
+        setup.configure(&(unchosen(&model) + &anthropic));
         let client = Client::start(&setup, &project, Profile::panel()).await;
         client.call::<methods::SessionOpen>(json!({ "sessionId": session })).await;
         client.prompt(&session, "Are you there?").await;

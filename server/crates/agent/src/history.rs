@@ -24,6 +24,7 @@ use std::sync::Arc;
 use ports::model::{Before, Message, UserBlock};
 use ports::tool::interrupted;
 use protocol::content::Usage;
+use protocol::event::Severity;
 use protocol::model::Thinks;
 use protocol::{AssistantBlock, Event, MessageId, SessionId, ToolCallId, ToolResult};
 use serde_json::Value;
@@ -50,6 +51,8 @@ pub struct History {
     levels: Levels,
     /// The name that the vendor of the last answer gave it.
     answer: Option<Value>,
+    /// The warnings that the user was given.
+    warnings: HashSet<String>,
     /// The index of the message in which the result of a call stands.
     results: HashMap<ToolCallId, usize>,
     /// Every call ever made.
@@ -179,6 +182,9 @@ impl History {
                     self.say(words::note(&text));
                 }
             }
+            Event::Notice { severity: Severity::Warning, text } => {
+                self.warnings.insert(text.clone());
+            }
             _ => {}
         }
     }
@@ -213,6 +219,11 @@ impl History {
     /// True if every call has its own result and no message streams in.
     pub fn is_settled(&self) -> bool {
         self.round.is_none() && self.streaming.is_none()
+    }
+
+    /// True if the user was given this warning.
+    pub fn has_warned(&self, text: &str) -> bool {
+        self.warnings.contains(text)
     }
 
     /// True if a call of this id was ever made.

@@ -16,7 +16,6 @@ mod source;
 #[cfg(test)]
 mod tests;
 
-use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use futures_util::future::join_all;
@@ -36,6 +35,7 @@ use self::named::{best, equivalent};
 use self::source::{Doubt, Source};
 use crate::keep::KeepLists;
 use crate::keys;
+use crate::ollama::Known;
 use crate::pool::Pools;
 use crate::quota::Quotas;
 use crate::refusals::Refusals;
@@ -537,10 +537,13 @@ impl State {
         providers.map(|(at, (provider, listing))| Source::new(provider, listing, self, at))
     }
 
-    /// The flag that is set to have the list of a provider asked for again.
-    fn is_list_old(&self, provider: &str) -> Arc<AtomicBool> {
+    /// The facts that are known of the models of a provider, if it is Ollama.
+    fn of_ollama(&self, provider: &str) -> Arc<Known> {
         let mut of_providers = self.settings.providers.iter().zip(&self.listings);
-        of_providers.find(|(known, _)| known.name == provider).map(|(_, listing)| listing.is_old()).unwrap_or_default()
+        of_providers
+            .find(|(known, _)| known.name == provider)
+            .map(|(_, listing)| listing.of_ollama())
+            .unwrap_or_default()
     }
 
     /// The provider or vendor whose name stands before that of a model. It need not be among the providers.

@@ -12,6 +12,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::compat::Compat;
 
+/// The end of the id of a model that is listed a second time, to think before it answers.
+pub(crate) const THINKING: &str = "-thinking";
+
 /// A model of the data files.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -2,6 +2,10 @@
 //! was loaded with, which is often much smaller than the one that it could have, and cuts off what does not fit
 //! without a word.
 
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+
 use net::{Clients, Url, read};
 use ports::model::Window;
 use serde_json::Value;
@@ -59,7 +63,14 @@ pub(crate) async fn ask(
 /// The models that are loaded, each with the window that it has; none for one of which a version before 0.10 says
 /// nothing.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Loaded(Vec<(String, Option<u64>)>);
+pub(crate) struct Loaded(Vec<LoadedModel>);
+
+#[derive(Debug, PartialEq, Eq)]
+struct LoadedModel {
+    name: String,
+    window: Option<u64>,
+    digest: Option<String>,
+}
 
 impl Loaded {
     /// Reads an answer; none if it has no list.
@@ -67,15 +78,27 @@ impl Loaded {
         let models = answer.get("models")?.as_array()?;
         let named = models.iter().filter_map(|model| {
             let name = ["name", "model"].iter().find_map(|field| model.get(field)?.as_str())?;
-            Some((name.to_owned(), tokens(model.get("context_length"))))
+            let digest = model.get("digest").and_then(Value::as_str).map(str::to_owned);
+            Some(LoadedModel { name: name.to_owned(), window: tokens(model.get("context_length")), digest })
         });
         Some(Self(named.collect()))
+    }
+
+    /// The models whose windows are said.
+    pub(crate) fn windows(&self) -> impl Iterator<Item = (&str, u64)> {
+        self.0.iter().filter_map(|model| Some((model.name.as_str(), model.window?)))
+    }
+
+    /// The digest of a model, if it is loaded and that is said.
+    pub(crate) fn digest(&self, model: &str) -> Option<&str> {
+        self.0.iter().find(|loaded| plain(&loaded.name) == plain(model))?.digest.as_deref()
     }
 
     /// The window of a model; none if it is not loaded, and none within if it is not said. If it is loaded twice, it is
     /// the smaller one.
     pub(crate) fn window(&self, model: &str) -> Option<Option<u64>> {
-        let mut windows = self.0.iter().filter(|(name, _)| is_same(name, model)).map(|(_, window)| *window).peekable();
+        let mut windows =
+            self.0.iter().filter(|loaded| plain(&loaded.name) == plain(model)).map(|loaded| loaded.window).peekable();
         windows.peek()?;
         Some(windows.flatten().min())
     }
@@ -128,10 +151,63 @@ impl Details {
     }
 }
 
-/// The window of a model that was loaded for a request, with a warning if it is too small.
-pub(crate) fn window(loaded: &Loaded, model: &str) -> Option<Window> {
+/// The facts known of its models, for as long as a configuration holds. Models are given out anew for each turn, and one
+/// that nobody used for minutes is not loaded any more, but will be with the same window.
+#[derive(Debug, Default)]
+pub(crate) struct Known {
+    /// The details of models, by their digests: a model of the same digest has the same ones.
+    details: Mutex<HashMap<String, Details>>,
+    windows: Mutex<HashMap<String, u64>>,
+    are_news: AtomicBool,
+}
+
+impl Known {
+    /// The details of the models of a digest, if they were told.
+    pub(crate) fn details(&self, digest: &str) -> Option<Details> {
+        self.details.lock().unwrap_or_else(PoisonError::into_inner).get(digest).cloned()
+    }
+
+    /// Takes in the details of the models of a digest.
+    pub(crate) fn keep(&self, digest: &str, details: &Details) {
+        self.details.lock().unwrap_or_else(PoisonError::into_inner).insert(digest.to_owned(), details.clone());
+    }
+
+    /// The last window of a model, if it ever had one.
+    pub(crate) fn window(&self, model: &str) -> Option<u64> {
+        self.windows.lock().unwrap_or_else(PoisonError::into_inner).get(&plain(model)).copied()
+    }
+
+    /// A model has this window.
+    pub(crate) fn learn(&self, model: &str, window: u64) {
+        let before = self.windows.lock().unwrap_or_else(PoisonError::into_inner).insert(plain(model), window);
+        self.are_news.fetch_or(before != Some(window), Ordering::Relaxed);
+    }
+
+    /// True if something was learned since this was last asked.
+    pub(crate) fn take_news(&self) -> bool {
+        self.are_news.swap(false, Ordering::Relaxed)
+    }
+}
+
+/// The window of a model that was loaded for a request, with a warning about what an agent lacks with it.
+pub(crate) fn window(loaded: &Loaded, details: &Details, model: &str) -> Option<Window> {
     let tokens = loaded.window(model)??;
-    Some(Window { tokens, warning: too_small(tokens, None) })
+    Some(Window { tokens, warning: warning([too_small(tokens, details.longest), no_tools(details)]) })
+}
+
+/// Several warnings as one; none if there is none.
+pub(crate) fn warning(all: impl IntoIterator<Item = Option<String>>) -> Option<String> {
+    let all: Vec<_> = all.into_iter().flatten().collect();
+    (!all.is_empty()).then(|| all.join(". "))
+}
+
+/// The warning about a model that cannot call tools.
+pub(crate) fn no_tools(details: &Details) -> Option<String> {
+    (details.can("tools") == Some(false)).then(|| {
+        "Ollama says that it cannot call tools, without which it can neither read nor change a file. Choose a model that \
+         has `tools` in `ollama show`"
+            .to_owned()
+    })
 }
 
 /// The warning about a window that is too small for a coding agent, with what to do. `longest` is the largest one that
@@ -167,10 +243,9 @@ fn set_window(parameters: &str) -> Option<u64> {
     Some(number as u64)
 }
 
-/// True if two names are those of one model. The usual tag may be left out.
-fn is_same(one: &str, other: &str) -> bool {
-    let plain = |name: &str| name.strip_suffix(":latest").unwrap_or(name).to_ascii_lowercase();
-    plain(one) == plain(other)
+/// A model's name without the usual tag, which may be left out.
+fn plain(name: &str) -> String {
+    name.strip_suffix(":latest").unwrap_or(name).to_ascii_lowercase()
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The fields that a server has refused though it is said to take them: what a request can do without, it is not sent
 //! again.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 use ports::model::{ModelError, ModelErrorKind, Request};
@@ -9,7 +9,7 @@ use ports::model::{ModelError, ModelErrorKind, Request};
 use crate::wire::{Target, Wire, anthropic, kept};
 
 /// The words of a server that cannot take a part at all. Other words may be about the place where it stands, which
-/// another request need not have.
+/// another request need not have; but what is refused a second time will be each time.
 const CANNOT: &[&str] = &[
     "not support",
     "unsupported",
@@ -19,7 +19,14 @@ const CANNOT: &[&str] = &[
     "unexpected",
     "unknown",
     "unrecognized",
+    "extraneous",
+    "not permitted",
+    "not allowed",
+    "must be one of",
+    "enum value",
 ];
+/// So many refusals are enough, whatever their words.
+const ENOUGH: u8 = 2;
 
 /// A part of a request that it can do without.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -37,25 +44,26 @@ pub(crate) enum Dispensable {
 /// A part of a request that a server has refused.
 pub(crate) struct Refused {
     pub(crate) part: Dispensable,
-    /// True if the server cannot take it, so that no later request is sent with it.
+    /// True if the server says that it cannot take it at all, so that no later request is sent with it.
     pub(crate) is_for_good: bool,
 }
 
 /// The refusals, for as long as a configuration holds: models are given out anew for each turn.
 #[derive(Debug, Default)]
-pub(crate) struct Refusals(Mutex<BTreeSet<(String, String, Dispensable)>>);
+pub(crate) struct Refusals(Mutex<BTreeMap<(String, String, Dispensable), u8>>);
 
 impl Refusals {
-    /// True if the model at this address has refused it.
+    /// True if the model at this address has refused it for good.
     pub(crate) fn has(&self, address: &str, model: &str, part: Dispensable) -> bool {
         let key = (address.to_owned(), model.to_owned(), part);
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).contains(&key)
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&key).is_some_and(|times| *times >= ENOUGH)
     }
 
-    /// The model at this address refuses it.
-    pub(crate) fn learn(&self, address: &str, model: &str, part: Dispensable) {
-        let key = (address.to_owned(), model.to_owned(), part);
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(key);
+    /// The model at this address has refused it once more.
+    pub(crate) fn learn(&self, address: &str, model: &str, Refused { part, is_for_good }: Refused) {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let times = known.entry((address.to_owned(), model.to_owned(), part)).or_default();
+        *times = if is_for_good { ENOUGH } else { times.saturating_add(1) };
     }
 }
 

@@ -14,12 +14,13 @@ use ports::model::{
     Model, ModelError, ModelErrorKind, ModelEvent, ModelStream, OtherAccount, Request, Response, Window,
 };
 use protocol::model::ModelInfo;
+use serde_json::json;
 
 use crate::failure::{Fault, Whose, error, is_about_signatures, is_about_streams, no_client};
 use crate::frames::Frames;
-use crate::ollama;
+use crate::ollama::{self, Details, Known};
 use crate::quota::Quotas;
-use crate::refusals::{Dispensable, Refusals, Refused};
+use crate::refusals::{Dispensable, Refusals};
 use crate::settings::Provider;
 use crate::signers::Signed;
 use crate::vendors;
@@ -57,8 +58,8 @@ pub(crate) struct Remote {
     pub(crate) refuses_streams: AtomicBool,
     /// The fields that servers have refused.
     pub(crate) refusals: Arc<Refusals>,
-    /// Set if its server has given it another window than its list said.
-    pub(crate) is_list_old: Arc<AtomicBool>,
+    /// The facts that are known of Ollama's models, if it is one.
+    pub(crate) of_ollama: Arc<Known>,
 }
 
 #[async_trait]
@@ -84,15 +85,31 @@ impl Model for Remote {
         if !ollama::is_it(&self.provider) {
             return None;
         }
-        let url = beside(&self.provider.base_url, ollama::LOADED).ok()?;
-        let key = self.provider.secret().await.ok()?;
-        let asking = ollama::ask(url, None, &self.provider, key.as_ref(), &self.http);
+        let asking = async {
+            let key = self.provider.secret().await?;
+            let ask = async |place, body| {
+                let url = beside(&self.provider.base_url, place)?;
+                ollama::ask(url, body, &self.provider, key.as_ref(), &self.http).await
+            };
+            let loaded = ollama::Loaded::read(&ask(ollama::LOADED, None).await?).ok_or("it lists no models")?;
+            let digest = loaded.digest(&self.target.model);
+            if let Some(details) = digest.and_then(|digest| self.of_ollama.details(digest)) {
+                return Ok((loaded, details));
+            }
+            // Without the details there is only less to be said.
+            let named = json!({ "model": self.target.model });
+            let Ok(details) = ask(ollama::DETAILS, Some(&named)).await else { return Ok((loaded, Details::default())) };
+            let details = Details::read(&details);
+            digest.into_iter().for_each(|digest| self.of_ollama.keep(digest, &details));
+            Ok((loaded, details))
+        };
         let answer = tokio::time::timeout(WINDOW_PATIENCE, asking).await.ok()?;
-        let answer = answer.inspect_err(|problem| tracing::debug!(problem, "the window is not known")).ok()?;
-        let window = ollama::window(&ollama::Loaded::read(&answer)?, &self.target.model)?;
+        let answer = answer.inspect_err(|problem: &String| tracing::debug!(problem, "the window is not known"));
+        let (loaded, details) = answer.ok()?;
+        let window = ollama::window(&loaded, &details, &self.target.model)?;
+        self.of_ollama.learn(&self.target.model, window.tokens);
         // The user may want less of it to be used.
         let tokens = window.tokens.min(self.provider.own_context(&self.info.id).unwrap_or(u64::MAX));
-        self.is_list_old.fetch_or(tokens != self.info.context_tokens, Ordering::Relaxed);
         Some(Window { tokens, ..window })
     }
 
@@ -184,7 +201,7 @@ impl Remote {
     }
 
     /// Asks again without what the server has refused, as far as the request can do without it, and says what that is.
-    /// Once that has helped, it is known of the server if the server said that it cannot take it.
+    /// Once that has helped, it is kept in mind of the server.
     async fn without_refused(
         &self,
         mut failure: ModelError,
@@ -194,18 +211,17 @@ impl Remote {
         whose: &Whose,
         left_out: &mut Vec<Dispensable>,
     ) -> Result<(HttpResponse, Whose), ModelError> {
-        let (mut target, mut for_good) = (target.clone(), Vec::new());
+        let (mut target, mut all) = (target.clone(), Vec::new());
         // A part that was left out is not in the next request, so this ends.
         while let Some(refused) = Dispensable::refused(self.wire, &target, request, &failure) {
-            let Refused { part, is_for_good } = refused;
-            part.leave_out(&mut target);
-            left_out.push(part);
-            for_good.extend(is_for_good.then_some(part));
+            refused.part.leave_out(&mut target);
+            left_out.push(refused.part);
+            all.push(refused);
             match self.answered(place.clone(), self.written(&target, request)?, whose).await {
                 Err(next) => failure = next,
                 Ok(answer) => {
                     let (address, model) = (&self.provider.base_url, &self.target.model);
-                    for_good.into_iter().for_each(|part| self.refusals.learn(address, model, part));
+                    all.into_iter().for_each(|refused| self.refusals.learn(address, model, refused));
                     return Ok(answer);
                 }
             }

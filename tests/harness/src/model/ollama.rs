@@ -16,6 +16,9 @@ pub struct Ollama {
     parameters: String,
     /// True if it fails when it is asked for the models that are loaded.
     hides_windows: bool,
+    /// True if it unloads the model once it has said that it is loaded.
+    unloads: bool,
+    has_told: bool,
     /// The paths that were asked for.
     asked: Vec<String>,
 }
@@ -30,6 +33,8 @@ impl Ollama {
             abilities: vec!["completion", "tools", "thinking"],
             parameters: String::new(),
             hides_windows: false,
+            unloads: false,
+            has_told: false,
             asked: Vec::new(),
         }
     }
@@ -38,6 +43,12 @@ impl Ollama {
     #[must_use]
     pub fn with_abilities(self, abilities: &[&'static str]) -> Self {
         Self { abilities: abilities.to_vec(), ..self }
+    }
+
+    /// The model can have a window of so many tokens.
+    #[must_use]
+    pub fn with_longest(self, longest: u64) -> Self {
+        Self { longest, ..self }
     }
 
     /// The model has a Modelfile with these parameters.
@@ -52,6 +63,12 @@ impl Ollama {
         Self { hides_windows: true, ..self }
     }
 
+    /// It unloads the model once it has said that it is loaded.
+    #[must_use]
+    pub fn unloading(self) -> Self {
+        Self { unloads: true, ..self }
+    }
+
     /// The answer at one of its own paths; none at any other. The model is loaded if it `has_answered`.
     pub(super) fn answer(&mut self, path: &str, body: &[u8], has_answered: bool) -> Option<(StatusCode, Value)> {
         let path = path.strip_prefix("/api/")?;
@@ -62,7 +79,8 @@ impl Ollama {
         Some(match path {
             "tags" => (StatusCode::OK, json!({ "models": [listed] })),
             "ps" if self.hides_windows => (StatusCode::INTERNAL_SERVER_ERROR, json!({ "error": "no scheduler" })),
-            "ps" if has_answered => {
+            "ps" if has_answered && !(self.unloads && self.has_told) => {
+                self.has_told = true;
                 let loaded = json!({ "name": self.model, "model": self.model, "size": 1, "size_vram": 1,
                     "digest": "0a8c", "context_length": self.window });
                 (StatusCode::OK, json!({ "models": [loaded] }))

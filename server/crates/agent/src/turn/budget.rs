@@ -31,6 +31,8 @@ pub(super) struct Budget {
     /// The vendor's count for the first so many messages.
     counted: Option<(u64, usize)>,
     was_asked_for: bool,
+    /// True if the model's server cuts off what does not fit, and counts only the rest.
+    cuts: bool,
 }
 
 impl Budget {
@@ -46,16 +48,16 @@ impl Budget {
             fixed: tokens(chars(system) + schemas.sum::<f64>()),
             counted: None,
             was_asked_for: false,
+            cuts: false,
         }
     }
 
-    /// Takes in the window that the model's server has really given it. True if it is another one than was known.
-    pub(super) fn resize(&mut self, window: u64) -> bool {
-        let is_other = window != self.limit;
+    /// Takes in the window that the model's server has really given it.
+    pub(super) fn resize(&mut self, window: u64) {
         // An answer that fills a window which turns out smaller would leave no room to the conversation.
         self.answer = self.answer.min(window / 4).max(1);
         self.limit = window;
-        is_other
+        self.cuts = true;
     }
 
     /// The window in tokens.
@@ -68,17 +70,24 @@ impl Budget {
         std::mem::replace(&mut self.was_asked_for, true)
     }
 
-    /// Takes in what the vendor counted for a request and its answer, which is now the last of these messages.
+    /// Takes in what the vendor counted for a request and its answer, which is now the last of these messages. A server
+    /// that cuts has counted them all only if they fit.
     pub(super) fn counted(&mut self, usage: &Usage, messages: &[Arc<Message>]) {
         let total = usage.total();
-        self.counted = (total > 0).then_some((total, messages.len()));
+        let was_cut = self.cuts && self.estimated(messages) > self.limit;
+        self.counted = (total > 0 && !was_cut).then_some((total, messages.len()));
     }
 
     /// The tokens of a request with these messages: what the vendor counted of them, the rest estimated.
     pub(super) fn used(&self, messages: &[Arc<Message>]) -> u64 {
-        let (known, from) = self.counted.unwrap_or((self.fixed, 0));
-        let estimated = messages.get(from..).unwrap_or_default().iter().map(|message| estimate(message));
-        estimated.fold(known, u64::saturating_add)
+        match self.counted {
+            Some((known, from)) => sum(known, messages.get(from..).unwrap_or_default()),
+            None => self.estimated(messages),
+        }
+    }
+
+    fn estimated(&self, messages: &[Arc<Message>]) -> u64 {
+        sum(self.fixed, messages)
     }
 
     pub(super) fn is_full(&self, messages: &[Arc<Message>]) -> bool {
@@ -116,6 +125,11 @@ pub(super) fn longest_result(window: u64) -> usize {
 /// Characters by 3.5, and a tenth.
 fn tokens(chars: f64) -> u64 {
     (chars / 3.5 * 1.1).ceil() as u64
+}
+
+/// So many tokens, and those of these messages as estimated.
+fn sum(known: u64, messages: &[Arc<Message>]) -> u64 {
+    messages.iter().map(|message| estimate(message)).fold(known, u64::saturating_add)
 }
 
 fn estimate(message: &Message) -> u64 {

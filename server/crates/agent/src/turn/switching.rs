@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ports::model::{ModelError, Successor};
 use protocol::Event;
-use protocol::model::{AccountSwitch, SwitchReason};
+use protocol::model::{AccountSwitch, ModelInfo, SwitchReason};
 use protocol::turn::StopReason;
 
 use super::budget::{self, Budget};
@@ -62,10 +62,12 @@ impl Turn {
 
     /// Has the next larger model of the same provider go on, if the user wants that and there is one.
     pub(super) async fn promoted(&mut self) -> bool {
-        let larger = self.fallbacks.larger(self.model.info());
+        // Its server may have given it another window than was known.
+        let known = ModelInfo { context_tokens: self.budget.limit(), ..self.model.info().clone() };
+        let larger = self.fallbacks.larger(&known);
         let Some(larger) = until_cancelled(&self.gate.cancel, larger).await.flatten() else { return false };
         // Without this, a provider that describes its models wrongly could keep the turn here for ever.
-        if larger.model.info().context_tokens <= self.model.info().context_tokens {
+        if larger.model.info().context_tokens <= known.context_tokens {
             return false;
         }
         self.switch(larger, SwitchReason::ContextFull, None);

@@ -32,8 +32,8 @@ pub(super) struct SignIns {
     written: Written,
 }
 
-/// The number of the last key that was written, for each provider and name. Held while one is written: a vendor may
-/// take its time to be asked, and an older key never replaces a newer one.
+/// The number of the last key that was written or forgotten, for each provider and name. Held while one is written: a
+/// vendor may take its time to be asked, and an older key never replaces a newer one.
 type Written = Arc<Mutex<HashMap<(String, String), u64>>>;
 
 /// A sign-in that has begun. Dropping it ends it: its port is closed, and nothing is kept.
@@ -211,7 +211,12 @@ impl Router {
             Err(error) => return drop(reply.send(Err(error))),
         };
         let shared = self.shared.clone();
+        self.sign_ins.keys += 1;
+        let (number, written) = (self.sign_ins.keys, Arc::clone(&self.sign_ins.written));
         tokio::spawn(async move {
+            // What was given before and is still being checked is not kept any more.
+            let forgotten = (params.provider.clone(), params.label.clone().unwrap_or_default());
+            written.lock().await.insert(forgotten, number);
             let removed = accounts.sign_out(&params.provider, params.label.as_deref()).await;
             shared.post(None, Message::AccountsChanged);
             let _ = reply.send(match removed {
@@ -279,15 +284,17 @@ async fn keep(
         }
     };
     let mut written = written.lock().await;
-    let last = written.entry((provider.to_owned(), label.to_owned())).or_default();
-    if *last > number {
-        return Err(failed("a newer key was kept under this name meanwhile, so this one was not"));
+    // Without a name, all of the provider's were forgotten.
+    let last = [label, ""].map(|label| written.get(&(provider.to_owned(), label.to_owned())).copied());
+    if last.into_iter().flatten().any(|last| last > number) {
+        let text = "a newer key was kept under this name meanwhile, or it was forgotten, so this one was not kept";
+        return Err(failed(text));
     }
     if let Some(text) = accounts.set_aside_if_damaged().await? {
         tracing::warn!("{text}");
     }
     accounts.keep_key(provider, label, address, key).await?;
-    *last = number;
+    written.insert((provider.to_owned(), label.to_owned()), number);
     drop(written);
     let account = kept_as(accounts, provider, label)?;
     let counts = config.source_before_account(provider, label, &environment);

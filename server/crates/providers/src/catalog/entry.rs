@@ -10,15 +10,14 @@ use protocol::model::{LongPrice, ModelInfo, Price, ThinkingLevel};
 use super::levels::offered;
 use super::listed::Listed;
 use super::{CatalogError, State, bare};
-use crate::data::{self, Model, Thinking, registry};
+use crate::data::{self, Model, THINKING, Thinking, registry};
 use crate::failure::host;
+use crate::ollama;
 use crate::remote::Remote;
 use crate::settings::{Defined, Provider};
 use crate::vendors::Vendor;
 use crate::wire::{Family, Target, Wire};
 
-/// The end of the id of a model that is listed a second time, to think before it answers.
-const THINKING: &str = "-thinking";
 /// The context of a model that nobody tells of: on this machine, where memory is the limit, and elsewhere.
 const LOCAL_CONTEXT: u64 = 32_768;
 const REMOTE_CONTEXT: u64 = 128_000;
@@ -77,6 +76,15 @@ impl Entry {
         self.target.model == id
     }
 
+    /// Takes over the window that Ollama has given it, if it has. The user may want less of it.
+    pub(super) fn take_window(&mut self, known: &ollama::Known, provider: &Provider) {
+        let Some(window) = known.window(&self.target.model) else { return };
+        let info = &mut self.info;
+        info.context_tokens = window.min(provider.own_context(&info.id).unwrap_or(u64::MAX));
+        info.max_output_tokens = info.max_output_tokens.min(info.context_tokens / 2).max(1);
+        info.warning = info.warning.take().or_else(|| ollama::too_small(window, None));
+    }
+
     /// The model at a level of thinking.
     ///
     /// # Errors
@@ -106,7 +114,7 @@ impl Entry {
             unsigned: AtomicUsize::new(0),
             refuses_streams: AtomicBool::new(false),
             refusals: Arc::clone(&state.refusals),
-            is_list_old: state.is_list_old(&self.info.provider),
+            of_ollama: state.of_ollama(&self.info.provider),
         })
     }
 }

@@ -26,17 +26,22 @@ impl Catalog {
             return Err(Unlisted::Other(format!("there is no provider `{provider}`")));
         };
         let provider = source.provider();
+        // A gateway in its stead need not have the place, and may keep it for others than this key.
+        let mut doubt = None;
         if let Some(path) = provider.vendor().and_then(|vendor| vendor.quota_path.as_deref()) {
             match ask_place(provider, path, &state.http).await {
-                // A gateway in its stead need not have the place.
                 Err(Unlisted::NoList(_)) => {}
+                Err(refusal) if refusal.is_refusal() && !provider.is_home() => doubt = Some(refusal),
                 answer => return answer.map(|()| OfKey::Taken),
             }
         }
-        if ask_now(provider, &state.http).await?.is_empty() {
-            return Ok(OfKey::Empty);
+        let is_empty = ask_now(provider, &state.http).await?.is_empty();
+        if !is_empty && !lists_for_anybody(provider, &state.http).await? {
+            return Ok(OfKey::Taken);
         }
-        let is_public = lists_for_anybody(provider, &state.http).await?;
-        Ok(if is_public { OfKey::Public } else { OfKey::Taken })
+        match doubt {
+            Some(refusal) => Err(refusal),
+            None => Ok(if is_empty { OfKey::Empty } else { OfKey::Public }),
+        }
     }
 }

@@ -3,7 +3,6 @@
 mod claude;
 mod ollama;
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
@@ -17,6 +16,7 @@ use super::listed::{Kept, Listed};
 use super::maker;
 use crate::failure::{host, is_wrong_key, quote, words};
 use crate::keep::KeepLists;
+use crate::ollama::Known;
 use crate::remote::{beside, endpoint};
 use crate::secret::Secret;
 use crate::settings::Provider;
@@ -53,10 +53,8 @@ pub(super) struct Listing {
     kept: RwLock<Option<Arc<Kept>>>,
     /// Set once the list of an earlier process was looked for.
     looked: OnceCell<()>,
-    /// The details of its models, if it is Ollama.
-    details: ollama::Known,
-    /// Set if the last answer counts no longer, whatever its age.
-    is_old: Arc<AtomicBool>,
+    /// The details and windows of its models, if it is Ollama.
+    of_ollama: Arc<Known>,
 }
 
 /// Why a server does not list its models, in words.
@@ -146,13 +144,13 @@ impl Listing {
     pub(super) async fn get(&self, provider: &Provider, http: &Clients, keeper: Option<&Arc<dyn KeepLists>>) -> Answer {
         let mut last = self.last.lock().await;
         if let Some((asked, answer)) = &*last
-            && !self.is_old.swap(false, Ordering::Relaxed)
+            && !self.of_ollama.take_news()
             && asked.elapsed() < counts(provider, answer)
         {
             return answer.clone();
         }
         let patience = if provider.is_guess() { GUESS_PATIENCE } else { PATIENCE };
-        let answer = ask(provider, http, patience, &self.details).await.map_err(|unlisted| {
+        let answer = ask(provider, http, patience, &self.of_ollama).await.map_err(|unlisted| {
             let (name, host) = (&provider.name, host(&provider.base_url));
             let advice = match provider.is_local {
                 true => format!("Is {name} running?"),
@@ -173,6 +171,8 @@ impl Listing {
                 words.trim_end_matches(['.', ' ']).to_owned()
             })
         });
+        // What the answer itself says is no news.
+        self.of_ollama.take_news();
         *last = Some((Instant::now(), answer.clone()));
         drop(last);
         if let Ok(models) = &answer
@@ -188,9 +188,9 @@ impl Listing {
         answer
     }
 
-    /// The flag that is set to have the provider asked again.
-    pub(super) fn is_old(&self) -> Arc<AtomicBool> {
-        Arc::clone(&self.is_old)
+    /// The facts that are known of its models, if it is Ollama. A window that is learned has it asked again.
+    pub(super) fn of_ollama(&self) -> Arc<Known> {
+        Arc::clone(&self.of_ollama)
     }
 
     /// True if it is not being asked, and its last answer counts no longer.
@@ -229,7 +229,7 @@ fn counts(provider: &Provider, answer: &Answer) -> Duration {
 
 /// Asks a provider for its models now. The words of a failure are the server's and ours, without the provider's name.
 pub(super) async fn ask_now(provider: &Provider, http: &Clients) -> Answer {
-    ask(provider, http, PATIENCE, &ollama::Known::default()).await
+    ask(provider, http, PATIENCE, &Known::default()).await
 }
 
 /// True if a provider lists models to whoever asks: without its key, though with what the user adds to each request.
@@ -237,16 +237,20 @@ pub(super) async fn lists_for_anybody(provider: &Provider, http: &Clients) -> Re
     let url = endpoint(&provider.base_url, &provider.wire.listing())?;
     match in_time(PATIENCE, ask_page(url, provider, None, http)).await {
         Ok(body) => Ok(parse(&body, in_folders(provider)).is_some_and(|models| !models.is_empty())),
-        Err(Unlisted::Unreachable(problem)) => Err(Unlisted::Unreachable(problem)),
-        Err(_) => Ok(false),
+        Err(Unlisted::Refused(_) | Unlisted::Forbidden(_) | Unlisted::NoList(_)) => Ok(false),
+        // A limit that is reached or a server in trouble says nothing of who may ask.
+        Err(unlisted) => Err(unlisted),
     }
 }
 
-/// Asks at another place of a provider's than its list, below the version, with its key. The answer is of no interest.
+/// Asks at another place of a provider's than its list, below the version, with its key. Of the answer it counts only
+/// that it is one of an interface: with `data` in it.
 pub(super) async fn ask_place(provider: &Provider, path: &str, http: &Clients) -> Result<(), Unlisted> {
     let key = key_of(provider).await?;
     let url = endpoint(&provider.base_url, &Route::v1(path))?;
-    in_time(PATIENCE, ask_page(url, provider, key.as_ref(), http)).await.map(drop)
+    let body = in_time(PATIENCE, ask_page(url, provider, key.as_ref(), http)).await?;
+    let has_data = serde_json::from_slice::<Value>(&body).is_ok_and(|answer| answer.get("data").is_some());
+    if has_data { Ok(()) } else { Err(Unlisted::NoList("a page without the place's data".to_owned())) }
 }
 
 /// The key that a provider is asked with. A command that prints it has its own time.
@@ -258,12 +262,12 @@ async fn key_of(provider: &Provider) -> Result<Option<Secret>, Unlisted> {
     })
 }
 
-async fn ask(provider: &Provider, http: &Clients, patience: Duration, details: &ollama::Known) -> Answer {
+async fn ask(provider: &Provider, http: &Clients, patience: Duration, of_ollama: &Known) -> Answer {
     let key = key_of(provider).await?;
     let key = key.as_ref();
     // Ollama's own list says what its models can do. Where there is none, it is another server in its place.
     if crate::ollama::is_it(provider)
-        && let Ok(models) = ollama::list(provider, key, http, patience, details).await
+        && let Ok(models) = ollama::list(provider, key, http, patience, of_ollama).await
     {
         return Ok(models);
     }

@@ -15,6 +15,7 @@ use super::listed::Listed;
 use super::listing::Listing;
 use super::{State, bare, listing, maker};
 use crate::data;
+use crate::ollama;
 use crate::settings::Provider;
 
 /// The time for which a list is waited for if other models of the provider are at hand.
@@ -298,10 +299,14 @@ impl<'a> Source<'a> {
         self.rules().provider(&self.provider.name).or_else(|| self.provider.missing())
     }
 
-    /// The entries, those marked that the configuration rules out.
+    /// The entries with the windows that they are known to have, those marked that the configuration rules out.
     fn ruled(&self, mut entries: Vec<Entry>) -> Vec<Entry> {
         let rules = self.rules();
         let of_provider = rules.provider(&self.provider.name);
+        if ollama::is_it(self.provider) {
+            let known = self.listing.of_ollama();
+            entries.iter_mut().for_each(|entry| entry.take_window(&known, self.provider));
+        }
         for info in entries.iter_mut().map(|entry| &mut entry.info) {
             if let Some(problem) = of_provider.clone().or_else(|| rules.model(&info.id)) {
                 (info.available, info.ruled_out, info.unavailable_because) = (false, true, Some(problem));

@@ -117,6 +117,9 @@ async fn a_place_that_a_server_refuses_is_no_word_about_later_requests() {
         refused("messages.2: a message with the role 'system' must stand before one of the user's"),
         answered(),
         answered(),
+        refused("messages.4: a message with the role 'system' must stand before one of the user's"),
+        answered(),
+        answered(),
     ])
     .await;
     let catalog = catalog(&server);
@@ -124,11 +127,15 @@ async fn a_place_that_a_server_refuses_is_no_word_about_later_requests() {
     ask_for(&*model, second_turn()).await.1.unwrap();
     assert!(catalog.resolve(MODEL).await.unwrap().changes_level_in_place());
     ask_for(&*model, second_turn()).await.1.unwrap();
+    ask_for(&*model, second_turn()).await.1.unwrap();
+    assert!(!catalog.resolve(MODEL).await.unwrap().changes_level_in_place(), "it would be refused each time");
+    ask_for(&*model, second_turn()).await.1.unwrap();
     let is_told = |asked: &Asked| {
         let body: Value = serde_json::from_str(&asked.body).unwrap();
         body["messages"].to_string().contains("output_config")
     };
-    assert_eq!(server.asked().iter().map(is_told).collect::<Vec<_>>(), [true, false, true]);
+    let told: Vec<_> = server.asked().iter().map(is_told).collect();
+    assert_eq!(told, [true, false, true, true, false, false]);
 }
 
 #[tokio::test]

@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 use super::Provider;
 use crate::account::{Account, Alone};
 use crate::compat::Compat;
-use crate::data::Thinking;
+use crate::data::{THINKING, Thinking};
 use crate::failure::{Whose, host};
 use crate::key_command::KeyCommand;
 use crate::secret::Secret;
@@ -305,10 +305,11 @@ impl Provider {
         Ok(headers)
     }
 
-    /// The window that the user gives a model, by its id with the provider.
+    /// The window that the user gives a model, by its id with the provider. The twin that thinks has the same one.
     pub(crate) fn own_context(&self, id: &str) -> Option<u64> {
         let id = id.strip_prefix(self.name.as_str())?.strip_prefix('/')?;
-        self.defined.iter().find(|own| own.id == id)?.context
+        let own_of = |id: &str| self.defined.iter().find(|own| own.id == id);
+        own_of(id).or_else(|| own_of(id.strip_suffix(THINKING)?))?.context
     }
 
     /// The header of the user's that is sent in place of its key, if there is one.

@@ -23,9 +23,10 @@ pub(super) fn at_bedrock(model: &str) -> bool {
     name.is_some_and(|name| !FOR_MINUTES.iter().any(|old| name.starts_with(old)))
 }
 
+/// True if a host is Bedrock's, and no gateway of a user's at Amazon's.
 fn is_bedrocks(host: &str) -> bool {
-    let is_below = |domain: &str| host.strip_suffix(domain).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'));
-    BEDROCK.iter().any(|domain| is_below(domain))
+    let below = |domain: &&str| host.strip_suffix(*domain)?.strip_suffix('.');
+    BEDROCK.iter().find_map(below).is_some_and(|names| names.split('.').any(|name| name.starts_with("bedrock")))
 }
 
 #[cfg(test)]
@@ -34,12 +35,22 @@ mod tests {
 
     #[test]
     fn bedrocks_hosts_are_known_by_their_domains() {
-        for host in
-            ["bedrock-runtime.eu-central-1.amazonaws.com", "bedrock-mantle.us-east-1.api.aws", "amazonaws.com.cn"]
-        {
+        for host in [
+            "bedrock-runtime.eu-central-1.amazonaws.com",
+            "bedrock-mantle.us-east-1.api.aws",
+            "bedrock-runtime.cn-north-1.amazonaws.com.cn",
+            "vpce-0a.bedrock-runtime.us-east-1.vpce.amazonaws.com",
+        ] {
             assert!(is_bedrocks(host), "{host}");
         }
-        for host in ["api.anthropic.com", "notamazonaws.com", "amazonaws.com.example", "models.example", ""] {
+        for host in [
+            "api.anthropic.com",
+            "bedrock.notamazonaws.com",
+            "bedrock.amazonaws.com.example",
+            "a1.execute-api.us-east-1.amazonaws.com",
+            "amazonaws.com",
+            "",
+        ] {
             assert!(!is_bedrocks(host), "{host}");
         }
     }

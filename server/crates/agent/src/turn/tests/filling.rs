@@ -71,6 +71,16 @@ async fn a_window_that_turns_out_smaller_counts_from_the_first_answer_on_and_is_
 }
 
 #[tokio::test(start_paused = true)]
+async fn the_count_of_a_server_that_cuts_off_what_does_not_fit_is_not_believed() {
+    // It says 1,110 tokens of each request, since it has cut off all else.
+    let mut stage = stage(12);
+    (stage.context_tokens, stage.given) = (1_000_000, Some(24_000));
+    let left = stage.play().await;
+    assert_eq!(left.outcome.stop, StopReason::EndTurn);
+    assert!(left.log.iter().any(|event| matches!(event, Event::ContextTrimmed { .. })), "the results no longer fit");
+}
+
+#[tokio::test(start_paused = true)]
 async fn no_more_is_taken_out_than_makes_room() {
     let mut stage = Stage::new(reading(20)).tool("ramble", Access::Read, Does::Rambles(3_000));
     stage.context_tokens = 24_000;

@@ -115,7 +115,12 @@ impl ModelChain {
         // One that does not answer keeps none of the others back.
         let in_time = |name| tokio::time::timeout(FINDING, named_model(&self.shared, name));
         let found = join_all(self.names.iter().map(|name| in_time(name))).await;
-        let named = found.into_iter().flatten().flatten();
+        // An alias may stand for another provider's model now, which was not chosen.
+        let providers = || self.names.iter().map(String::as_str).chain([missing]).filter_map(provider_of);
+        let is_chosen = |model: &Arc<dyn Model>| providers().any(|provider| provider == model.info().provider);
+        let named = found.into_iter().zip(&self.names).filter_map(|(model, name)| {
+            model.ok()?.ok().filter(|model| !is_of_it || provider_of(name).is_some() || is_chosen(model))
+        });
         let mut usable = named.filter_map(|model| usable(model, &self.config).ok());
         usable.find(|model| self.shared.cooldowns.of(&model.info().id, self.now()).is_none())
     }
@@ -253,6 +258,11 @@ impl Fallbacks for ModelChain {
 fn without_level(name: &str) -> &str {
     let is_level = |end: &str| end.eq_ignore_ascii_case(DEFAULT_LEVEL) || ThinkingLevel::from_name(end).is_some();
     name.rsplit_once(':').filter(|(_, end)| is_level(end)).map_or(name, |(name, _)| name)
+}
+
+/// The provider that a name names.
+fn provider_of(name: &str) -> Option<&str> {
+    name.split_once('/').map(|(provider, _)| provider)
 }
 
 /// The maker of a model, where a provider has those of several: all of its id but the last part.

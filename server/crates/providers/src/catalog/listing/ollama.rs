@@ -1,7 +1,5 @@
 //! The models of Ollama, each with the window that it runs with.
 
-use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::join_all;
@@ -9,17 +7,15 @@ use net::Clients;
 use serde_json::{Value, json};
 
 use super::{Listed, Unlisted, ask_page, parse};
-use crate::ollama::{DETAILS, Details, LIST, LOADED, Loaded, ask, too_small};
+use crate::ollama::{DETAILS, Details, Known, LIST, LOADED, Loaded, ask, no_tools, too_small, warning};
 use crate::remote::beside;
 use crate::secret::Secret;
 use crate::settings::Provider;
 
+/// How long is waited for what its list does not say. While it loads a model it says nothing of the loaded ones.
+const MORE: Duration = Duration::from_secs(1);
 /// The most models whose details are asked for. Those of each cost a request.
 const MOST: usize = 64;
-
-/// The details of models, by their digests: a model of the same digest has the same ones.
-#[derive(Debug, Default)]
-pub(super) struct Known(Mutex<HashMap<String, Details>>);
 
 /// Asks it for its list, and then for what is known only elsewhere. If that is not to be had, the list stands, and the
 /// models of which something is in doubt say so.
@@ -30,24 +26,25 @@ pub(super) async fn list(
     patience: Duration,
     known: &Known,
 ) -> Result<Vec<Listed>, Unlisted> {
-    let late = || format!("no answer within {} seconds", patience.as_secs_f64());
+    let late = |patience: Duration| format!("no answer within {} seconds", patience.as_secs_f64());
     let url = beside(&provider.base_url, LIST)?;
     let body = tokio::time::timeout(patience, ask_page(url, provider, key, http)).await;
-    let body = body.map_err(|_| Unlisted::Unreachable(late()))??;
+    let body = body.map_err(|_| Unlisted::Unreachable(late(patience)))??;
+    let patience = patience.min(MORE);
     let no_list = || Unlisted::NoList("the answer is no list of models".to_owned());
     let models = parse(&body, false).ok_or_else(no_list)?;
     let body: Value = serde_json::from_slice(&body).map_err(|_| no_list())?;
     let loaded = async {
         let url = beside(&provider.base_url, LOADED)?;
         let answer = tokio::time::timeout(patience, ask(url, None, provider, key, http)).await;
-        Loaded::read(&answer.map_err(|_| late())??).ok_or_else(|| "the answer is no list of models".to_owned())
+        Loaded::read(&answer.map_err(|_| late(patience))??).ok_or_else(|| "the answer is no list of models".to_owned())
     };
     let details = join_all(models.iter().enumerate().map(|(at, model)| {
         let of_list = item(&body, &model.id);
         async move {
             let told = of_list.map(Details::read).unwrap_or_default();
             let digest = of_list.and_then(|item| item.get("digest")?.as_str());
-            if let Some(details) = digest.and_then(|digest| known.of(digest)) {
+            if let Some(details) = digest.and_then(|digest| known.details(digest)) {
                 return told.with(details);
             }
             let Ok(url) = beside(&provider.base_url, DETAILS).map_err(|_| ()) else { return told };
@@ -63,19 +60,16 @@ pub(super) async fn list(
         }
     }));
     let (loaded, details) = tokio::join!(loaded, details);
+    if let Ok(loaded) = &loaded {
+        loaded.windows().for_each(|(model, window)| known.learn(model, window));
+    }
     let talks = |(_, details): &(Listed, Details)| details.can("completion") != Some(false);
     let models = models.into_iter().zip(details).filter(talks);
-    Ok(models.map(|(model, details)| completed(model, &details, &loaded)).collect())
-}
-
-impl Known {
-    fn of(&self, digest: &str) -> Option<Details> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(digest).cloned()
-    }
-
-    fn keep(&self, digest: &str, details: &Details) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(digest.to_owned(), details.clone());
-    }
+    let completed = |(model, details): (Listed, _)| {
+        let had = known.window(&model.id);
+        completed(model, &details, &loaded, had)
+    };
+    Ok(models.map(completed).collect())
 }
 
 /// The part of a list that is about a model.
@@ -85,10 +79,10 @@ fn item<'v>(list: &'v Value, id: &str) -> Option<&'v Value> {
     list.get("models")?.as_array()?.iter().find(is_it)
 }
 
-/// A model of the list with the window that it has, or would have, and what is to be said about it.
-fn completed(model: Listed, details: &Details, loaded: &Result<Loaded, String>) -> Listed {
+/// A model of the list with the window that it has, had, or would have, and what is to be said about it.
+fn completed(model: Listed, details: &Details, loaded: &Result<Loaded, String>, had: Option<u64>) -> Listed {
     let longest = details.longest;
-    let set = details.set.map(|set| longest.map_or(set, |longest| set.min(longest)));
+    let set = had.or(details.set).map(|set| longest.map_or(set, |longest| set.min(longest)));
     let (window, doubt) = match loaded.as_ref().map(|loaded| loaded.window(&model.id)) {
         _ if details.is_remote => (longest, None),
         Ok(Some(Some(window))) => (Some(window), None),
@@ -102,18 +96,12 @@ fn completed(model: Listed, details: &Details, loaded: &Result<Loaded, String>) 
     // A model that is not loaded is most likely given less than it can have, and never more.
     let known = window.or(longest.filter(|longest| too_small(*longest, Some(*longest)).is_some()));
     let too_small = known.and_then(|window| too_small(window, longest));
-    let no_tools = (details.can("tools") == Some(false)).then(|| {
-        "Ollama says that it cannot call tools, without which it can neither read nor change a file. Choose a model that \
-         has `tools` in `ollama show`"
-            .to_owned()
-    });
-    let warnings: Vec<_> = [too_small, doubt, no_tools].into_iter().flatten().collect();
     Listed {
         context: window,
         most: window.or(longest),
         images: details.can("vision").or(model.images),
         thinking: details.can("thinking").or(model.thinking),
-        warning: (!warnings.is_empty()).then(|| warnings.join(". ")),
+        warning: warning([too_small, doubt, no_tools(details)]),
         ..model
     }
 }
