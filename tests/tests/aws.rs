@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Output};
 use std::time::Duration;
 
-use harness::model::Account;
+use harness::model::{Account, Region};
 use harness::{Answer, Client, ModelServer, Profile, Project, Setup, Wire};
 use protocol::turn::StopReason;
 use protocol::{Event, methods};
@@ -170,6 +170,118 @@ async fn bedrock_is_offered_if_there_are_credentials_and_a_region_and_nobody_is_
         let of_bedrock = models["models"].as_array().unwrap().iter().filter(|model| model["provider"] == "bedrock");
         let available = of_bedrock.filter(|model| model["available"] == true).count();
         assert_eq!(available > 0, is_offered, "{models}");
+        assert_eq!(client.finish().await, 0);
+    }
+}
+
+/// A region whose newest Claude answers by profiles only, as it is at Amazon.
+fn region() -> Region {
+    Region::new(REGION)
+        .with_model("amazon.nova-pro-v1:0", &["ON_DEMAND"])
+        .with_model("anthropic.claude-opus-5-5", &["INFERENCE_PROFILE"])
+        .with_model("anthropic.claude-haiku-5-5", &["INFERENCE_PROFILE"])
+        .with_model("meta.llama3-8b-instruct-v1:0", &["ON_DEMAND"])
+        .legacy_until("2027-01-31")
+        .with_model("meta.llama3-70b-instruct-v1:0", &["PROVISIONED"])
+        .with_profile("eu.anthropic.claude-opus-5-5", "anthropic.claude-opus-5-5")
+        .with_profile("global.anthropic.claude-opus-5-5", "anthropic.claude-opus-5-5")
+        .with_profile("eu.anthropic.claude-haiku-5-5", "anthropic.claude-haiku-5-5")
+}
+
+/// The configuration of a user of Bedrock by this server, who names no models.
+fn asking(model: &ModelServer, more: &str) -> String {
+    format!("shell_rc = false\n[providers.bedrock]\nbase_url = \"{}\"\n{more}", model.url(Wire::Anthropic))
+}
+
+/// The models of Bedrock that the editor is shown, and what is said of their list.
+async fn listed(client: &Client) -> (Vec<Value>, String) {
+    let result = serde_json::to_value(client.call::<methods::ModelList>(json!({})).await).unwrap();
+    let models = result["models"].as_array().unwrap().iter().filter(|model| model["provider"] == "bedrock");
+    (models.cloned().collect(), result["notes"].to_string())
+}
+
+/// The ids of those that can be used.
+fn usable(models: &[Value]) -> Vec<&str> {
+    let usable = models.iter().filter(|model| model["available"] == true);
+    usable.map(|model| model["id"].as_str().unwrap()).collect()
+}
+
+#[tokio::test]
+async fn the_models_of_bedrock_are_those_that_the_accounts_region_offers() {
+    let key = format!("key = \"{}\"", harness::server::KEY);
+    for (more, is_signed) in [(format!("aws_region = \"{REGION}\"\n"), true), (key, false)] {
+        let model = ModelServer::start([Answer::says("Done.")]).await;
+        model.lists(region());
+        let setup = match is_signed {
+            true => {
+                model.wants_signatures(account());
+                with_keys(&model)
+            }
+            false => Setup::empty(),
+        };
+        setup.configure(&asking(&model, &more));
+        let project = Project::new([("a.txt", "one\n")]);
+        let client = Client::start(&setup, &project, Profile::panel()).await;
+        let (models, notes) = listed(&client).await;
+        let expected = [
+            "bedrock/global.anthropic.claude-opus-5-5",
+            "bedrock/amazon.nova-pro-v1:0",
+            "bedrock/eu.anthropic.claude-opus-5-5",
+            "bedrock/eu.anthropic.claude-haiku-5-5",
+            "bedrock/meta.llama3-8b-instruct-v1:0",
+        ];
+        assert_eq!((usable(&models), notes.as_str()), (expected.to_vec(), "null"), "signed: {is_signed}");
+        let of = |id: &str| models.iter().find(|model| model["id"] == format!("bedrock/{id}")).unwrap();
+        let missing = of("global.anthropic.claude-sonnet-5-5")["unavailableBecause"].to_string();
+        assert!(missing.contains("does not list it in this region"), "{missing}");
+        let legacy = of("meta.llama3-8b-instruct-v1:0")["warning"].to_string();
+        assert!(legacy.contains("will end on 2027-01-31"), "{legacy}");
+        assert_eq!(of("eu.anthropic.claude-opus-5-5")["price"]["input"], 4.4, "that of its region");
+
+        let session = client.new_session().await;
+        let chosen = json!({ "sessionId": session, "model": "bedrock/eu.anthropic.claude-opus-5-5" });
+        client.call::<methods::ModelSelect>(chosen).await;
+        client.prompt(&session, "Go.").await;
+        client.until_end(&session, StopReason::EndTurn).await;
+        assert_eq!((model.asked()[0].model(), model.refusals()), ("eu.anthropic.claude-opus-5-5", Vec::new()));
+        assert_eq!(client.finish().await, 0);
+    }
+}
+
+#[tokio::test]
+async fn a_wrong_clock_keeps_no_list_of_models_away() {
+    let model = ModelServer::start([]).await;
+    model.lists(region());
+    model.wants_signatures(account().ahead_by(Duration::from_secs(3 * 3_600)));
+    // A profile of its own, though it gives nothing: a signer keeps the clock that it has learned.
+    let setup = with_keys(&model).with_variable("AWS_PROFILE", "ahead-of-lists");
+    setup.configure(&asking(&model, &format!("aws_region = \"{REGION}\"\n")));
+    let project = Project::new([("a.txt", "one\n")]);
+    let client = Client::start(&setup, &project, Profile::panel()).await;
+    let (models, notes) = listed(&client).await;
+    assert!(usable(&models).contains(&"bedrock/eu.anthropic.claude-opus-5-5"), "{notes}");
+    let refusals = model.refusals();
+    assert!(!refusals.is_empty() && refusals.iter().all(|kind| kind == "InvalidSignatureException"), "{refusals:?}");
+    assert_eq!(client.finish().await, 0);
+}
+
+#[tokio::test]
+async fn whoever_may_not_list_bedrocks_models_keeps_those_that_are_known_and_is_told_why() {
+    let wrong = "key = \"a-wrong-key\"";
+    let right = format!("key = \"{}\"", harness::server::KEY);
+    for (more, region, are_usable, told) in [
+        (right.as_str(), region().denied(), true, "is not authorized to perform: bedrock:ListFoundationModels"),
+        (wrong, region(), false, "Please make sure your API Key is valid"),
+    ] {
+        let model = ModelServer::start([]).await;
+        model.lists(region);
+        let setup = Setup::empty();
+        setup.configure(&asking(&model, more));
+        let project = Project::new([("a.txt", "one\n")]);
+        let client = Client::start(&setup, &project, Profile::panel()).await;
+        let (models, notes) = listed(&client).await;
+        assert_eq!(usable(&models).contains(&"bedrock/global.anthropic.claude-opus-5-5"), are_usable, "{notes}");
+        assert!(notes.contains(told) && !notes.contains("a-wrong-key"), "{notes}");
         assert_eq!(client.finish().await, 0);
     }
 }

@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use harness::model::Account;
+use harness::model::{Account, Region};
 use harness::{Answer, ModelServer, Wire};
 use serde_json::{Value, json};
 use tokio::process::Command;
@@ -45,16 +45,32 @@ async fn amazons_own_sdk_talks_with_the_model_server_and_signs_its_requests() {
     for (model, signatures) in [("us.anthropic.claude-opus-5-5", [1, 0]), ("amazon.nova-pro-v1:0", [0, 0])] {
         let server = ModelServer::start(script_of_three()).await;
         server.wants_signatures(Account::new("bedrock", "eu-west-1").with_key("AKIDEXAMPLE", "secret", None));
-        let mut python = Command::new("python3");
-        python.arg("sdk-amazon.py").args([&server.url(Wire::Converse), model]).current_dir(&folder);
-        python.env("PYTHONPATH", folder.join("python")).env("AWS_EC2_METADATA_DISABLED", "true");
-        python.env("AWS_CONFIG_FILE", "/dev/null").env("AWS_SHARED_CREDENTIALS_FILE", "/dev/null");
-        python.env("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE").env("AWS_SECRET_ACCESS_KEY", "secret");
-        // It sends a key over TLS only.
-        python.env_remove("AWS_BEARER_TOKEN_BEDROCK");
+        let mut python = amazons(&folder, "sdk-amazon.py");
+        python.args([&server.url(Wire::Converse), model]);
         talk(Wire::Converse, &server, python, signatures).await;
         assert_eq!(server.refusals(), Vec::<String>::new());
     }
+    let server = ModelServer::start([]).await;
+    server.wants_signatures(Account::new("bedrock", "eu-west-1").with_key("AKIDEXAMPLE", "secret", None));
+    let profiles = ["eu.amazon.nova-pro-v1:0", "eu.a.b", "us.a.b", "jp.a.b", "global.a.b"];
+    let region = Region::new("eu-west-1").with_model("amazon.nova-pro-v1:0", &["ON_DEMAND"]);
+    server.lists(profiles.iter().fold(region, |region, profile| region.with_profile(profile, "a.b")));
+    let output = amazons(&folder, "sdk-amazon-lists.py").arg(server.url(Wire::Converse)).output().await.unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let read: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((read, server.refusals()), (json!([["amazon.nova-pro-v1:0"], profiles]), Vec::new()));
+}
+
+/// A program with Amazon's own SDK.
+fn amazons(folder: &Path, script: &str) -> Command {
+    let mut python = Command::new("python3");
+    python.arg(script).current_dir(folder);
+    python.env("PYTHONPATH", folder.join("python")).env("AWS_EC2_METADATA_DISABLED", "true");
+    python.env("AWS_CONFIG_FILE", "/dev/null").env("AWS_SHARED_CREDENTIALS_FILE", "/dev/null");
+    python.env("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE").env("AWS_SECRET_ACCESS_KEY", "secret");
+    // It sends a key over TLS only.
+    python.env_remove("AWS_BEARER_TOKEN_BEDROCK");
+    python
 }
 
 /// A step with two calls, and two answers.

@@ -11,6 +11,7 @@
 //!
 //! With `AZIMUTH_BODIES`, a folder, each request's body is kept there for `tests/vendors/run`.
 
+mod amazon;
 mod answer;
 mod anthropic;
 mod asked;
@@ -46,6 +47,7 @@ use tokio::net::TcpListener;
 use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinSet;
 
+pub use self::amazon::Region;
 use self::answer::Writer;
 pub use self::answer::{Answer, Gate, MARK, Step, Stop};
 pub use self::asked::{Asked, Said};
@@ -92,6 +94,8 @@ struct State {
     refusals: Vec<String>,
     /// Ollama, if it is one.
     ollama: Option<Ollama>,
+    /// The region of Amazon Bedrock that it lists.
+    region: Option<Region>,
     sent: Sent,
     diagnosis: Diagnosis,
 }
@@ -133,6 +137,11 @@ impl ModelServer {
     /// Has the endpoints of this Ollama as well as Chat Completions.
     pub fn plays(&self, ollama: Ollama) {
         self.state().ollama = Some(ollama);
+    }
+
+    /// Lists what this region of Amazon Bedrock offers, to those who may ask for answers.
+    pub fn lists(&self, region: Region) {
+        self.state().region = Some(region);
     }
 
     /// The number of times that one of Ollama's own endpoints was asked for, such as `ps`.
@@ -235,7 +244,7 @@ async fn answer(request: Request<Incoming>, shared: Arc<Shared>) -> Result<Respo
     }
     let Some(wire) = Wire::of(&path) else {
         let body = request.into_body().collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
-        return Ok(shared.state.lock().unwrap().elsewhere(&path, &body));
+        return Ok(shared.state.lock().unwrap().elsewhere((&path, &request_query), &headers, &body));
     };
     let body = request.into_body().collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
     let key = match wire {
@@ -246,7 +255,8 @@ async fn answer(request: Request<Incoming>, shared: Arc<Shared>) -> Result<Respo
         Wire::Gemini => header("x-goog-api-key"),
         _ => header("api-key").or_else(bearer),
     };
-    let key = match shared.state.lock().unwrap().signature(&path, &request_query, &headers, &body) {
+    let sent = signed::Sent { method: "POST", path: &path, query: &request_query, headers: &headers, body: &body };
+    let key = match shared.state.lock().unwrap().signature(&sent) {
         Signature::Unwanted => key,
         Signature::Right => Some(crate::server::KEY.to_owned()),
         Signature::Refused(response) => return Ok(*response),
@@ -439,7 +449,8 @@ enum Signature {
 
 impl State {
     /// Checks the signature of a request, if an account wants one.
-    fn signature(&mut self, path: &str, query: &str, headers: &HeaderMap, body: &[u8]) -> Signature {
+    fn signature(&mut self, sent: &signed::Sent<'_>) -> Signature {
+        let headers = sent.headers;
         if let Some(tokens) = &self.tokens {
             return match vertex::token(headers).filter(|token| tokens.has(token)) {
                 Some(_) => Signature::Right,
@@ -451,8 +462,7 @@ impl State {
             };
         }
         let Some(account) = &self.account else { return Signature::Unwanted };
-        let sent = signed::Sent { method: "POST", path, query, headers, body };
-        let Err((kind, words)) = account.check(&sent) else { return Signature::Right };
+        let Err((kind, words)) = account.check(sent) else { return Signature::Right };
         self.refusals.push(kind.to_owned());
         let headers = [("x-amzn-errortype", kind.to_owned()), ("date", account.http_date())];
         let headers = headers.map(|(name, value)| (name.to_owned(), value));
@@ -460,8 +470,31 @@ impl State {
         Signature::Refused(Box::new(whole(StatusCode::FORBIDDEN, &headers, body)))
     }
 
-    /// The answer at a path that is of no wire: one of Ollama's own, if this is one.
-    fn elsewhere(&mut self, path: &str, body: &[u8]) -> Response<Stream> {
+    /// One of the lists of a region of Amazon Bedrock, for whoever may ask for answers. A gateway has none.
+    fn region(&mut self, path: &str, query: &str, headers: &HeaderMap) -> Response<Stream> {
+        let Some(region) = self.region.clone() else { return whole(StatusCode::NOT_FOUND, &[], String::new()) };
+        let sent = signed::Sent { method: "GET", path, query, headers, body: b"" };
+        let bearer = headers.get("authorization").and_then(|value| value.to_str().ok()?.strip_prefix("Bearer "));
+        match self.signature(&sent) {
+            Signature::Refused(response) => return *response,
+            Signature::Unwanted if bearer != Some(crate::server::KEY) => {
+                let words = "Authentication failed: Please make sure your API Key is valid.";
+                return whole(StatusCode::FORBIDDEN, &[], json!({ "Message": words }).to_string());
+            }
+            Signature::Unwanted | Signature::Right => {}
+        }
+        let (status, answer) = region.answer(path, query);
+        if status == StatusCode::BAD_REQUEST {
+            self.wrong.push(answer.to_string());
+        }
+        whole(status, &[], answer.to_string())
+    }
+
+    /// The answer at a path that is of no wire, with its query: one of Ollama's own, if this is one, or of Bedrock's.
+    fn elsewhere(&mut self, (path, query): (&str, &str), headers: &HeaderMap, body: &[u8]) -> Response<Stream> {
+        if Region::is_at(path) {
+            return self.region(path, query, headers);
+        }
         let has_answered = !self.asked.is_empty();
         match self.ollama.as_mut().and_then(|ollama| ollama.answer(path, body, has_answered)) {
             Some((status, answer)) => whole(status, &[], answer.to_string()),

@@ -18,5 +18,5 @@ mod signer;
 pub(crate) use hmac::hmac;
 pub(crate) use identity::Identity;
 pub use process::RunProgram;
-pub(crate) use sign::Unsigned;
-pub(crate) use signer::{Signed, Signer};
+pub(crate) use sign::{Scope, Unsigned};
+pub(crate) use signer::{ERROR_TYPE, Signed, Signer};

@@ -1,6 +1,7 @@
 //! The models that there are, and those that can be used.
 
 mod asking;
+mod bedrock;
 mod choice;
 mod entry;
 mod key;

@@ -427,9 +427,16 @@ impl Provider {
     pub(crate) fn wire_of(&self, model: &str) -> Wire {
         let route = self.vendor().filter(|_| !self.is_wire_chosen).and_then(|vendor| vendor.route(model));
         match route.map_or(self.wire, |route| route.wire) {
-            Wire::Converse if !self.is_wire_chosen && has_no_converse(&self.base_url) => Wire::OpenAiChat,
+            Wire::Converse if !self.is_wire_chosen && self.has_no_converse() => Wire::OpenAiChat,
             wire => wire,
         }
+    }
+
+    /// True if its address is Bedrock's other one, which speaks OpenAI's formats and not Converse, or a gateway's that
+    /// is like it: Converse has no version in its path.
+    pub(crate) fn has_no_converse(&self) -> bool {
+        let is_mantle = host(&self.base_url).is_some_and(|host| host.starts_with("bedrock-mantle."));
+        is_mantle || has_folder(&self.base_url, "v1")
     }
 
     /// Why it cannot be asked, and what to do; none if it can.
@@ -487,12 +494,6 @@ fn has_folder(url: &str, name: &str) -> bool {
     let path = url.split(['?', '#']).next().unwrap_or_default();
     // Before it are the scheme, nothing, and the host.
     path.split('/').skip(3).any(|folder| folder == name)
-}
-
-/// True if an address is Bedrock's other one, which speaks OpenAI's formats and not Converse, or a gateway's that is
-/// like it: Converse has no version in its path.
-fn has_no_converse(url: &str) -> bool {
-    host(url).is_some_and(|host| host.starts_with("bedrock-mantle.")) || has_folder(url, "v1")
 }
 
 /// `OLLAMA_HOST` is a host, a host and a port, or a URL; and what a server listens on (all interfaces) is not where it

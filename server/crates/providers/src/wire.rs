@@ -180,7 +180,7 @@ impl Wire {
         match self {
             // Without a limit, a page has 20 models.
             Self::Anthropic => Route { query: Some("limit=1000"), ..Route::v1("models") },
-            // Bedrock's own list is at another host; a gateway's is where most have theirs.
+            // Bedrock's own lists are elsewhere; that of a gateway that speaks Converse is where most have theirs.
             Self::AnthropicVertex | Self::OpenAiResponses | Self::OpenAiChat | Self::Converse => Route::v1("models"),
             // Without a size, a page has 50 models.
             Self::Gemini => Route { version: "v1beta", path: "models".into(), query: Some("pageSize=1000") },

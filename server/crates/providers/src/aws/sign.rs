@@ -73,8 +73,8 @@ pub(crate) enum SignError {
 impl Scope {
     /// The scope of a host of Bedrock's. None for other hosts, such as a gateway's.
     ///
-    /// `bedrock-runtime` hosts sign for `bedrock`, `bedrock-mantle` hosts for `bedrock-mantle` (Bedrock's user guide,
-    /// on endpoints). A private endpoint has a label of its own before these.
+    /// `bedrock-runtime` hosts and those of the lists of models sign for `bedrock`, `bedrock-mantle` hosts for
+    /// `bedrock-mantle` (Bedrock's user guide, on endpoints). A private endpoint has a label of its own before these.
     pub(crate) fn of_host(host: &str) -> Option<Self> {
         let host = host.to_ascii_lowercase();
         let ends = [".amazonaws.com", ".amazonaws.com.cn", ".api.aws", ".api.amazonwebservices.com.cn"];
@@ -83,7 +83,7 @@ impl Scope {
         }
         let mut labels = host.split('.');
         let service = labels.find_map(|label| match label {
-            "bedrock-runtime" | "bedrock-runtime-fips" => Some("bedrock"),
+            "bedrock" | "bedrock-fips" | "bedrock-runtime" | "bedrock-runtime-fips" => Some("bedrock"),
             "bedrock-mantle" => Some("bedrock-mantle"),
             _ => None,
         })?;

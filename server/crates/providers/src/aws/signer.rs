@@ -12,7 +12,7 @@ use crate::Secret;
 use crate::clock::Clock;
 
 /// The header in which AWS names the kind of an error.
-const ERROR_TYPE: &str = "x-amzn-errortype";
+pub(crate) const ERROR_TYPE: &str = "x-amzn-errortype";
 
 /// The service that hosts which are none of AWS's, such as gateways, are taken to stand for.
 const USUAL_SERVICE: &str = "bedrock";

@@ -9,7 +9,7 @@ use protocol::model::{LongPrice, ModelInfo, Price, ThinkingLevel};
 
 use super::levels::offered;
 use super::listed::Listed;
-use super::{CatalogError, State, bare};
+use super::{CatalogError, State, bare, bedrock};
 use crate::data::{self, Model, THINKING, Thinking, registry};
 use crate::failure::host;
 use crate::ollama;
@@ -125,7 +125,7 @@ pub(super) fn known(provider: &Provider) -> Option<Vec<Entry>> {
     let vendor = provider.vendor().map(|vendor| vendor.models.as_slice()).unwrap_or_default();
     let entries: Vec<_> = if !provider.models.is_empty() {
         provider.models.iter().map(|id| entry(provider, id, None)).collect()
-    } else if !vendor.is_empty() {
+    } else if !vendor.is_empty() && !bedrock::is_asked(provider) {
         vendor.iter().flat_map(|id| with_variant(provider, id, None)).collect()
     } else {
         return None;

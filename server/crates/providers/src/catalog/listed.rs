@@ -13,6 +13,9 @@ use crate::keep::KeepLists;
 use crate::secret::Secret;
 use crate::settings::Provider;
 
+/// The words in the ids of models that are listed beside those that can be talked to.
+const NOT_FOR_TALKING: &[&str] = &["embed", "rerank", "whisper", "tts-", "-tts", "dall-e", "moderation", "image"];
+
 /// A model that a provider tells of.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -33,6 +36,11 @@ pub(super) struct Listed {
     pub(super) most: Option<u64>,
     /// A problem that the user should know of before it is chosen, with what to do.
     pub(super) warning: Option<String>,
+}
+
+/// True if a listed model can be talked to, by its id.
+pub(super) fn is_for_talking(id: &str) -> bool {
+    !NOT_FOR_TALKING.iter().any(|word| id.contains(word))
 }
 
 /// A list of models.
@@ -84,7 +92,9 @@ fn name(provider: &Provider) -> String {
 /// A hash of the address, which may hold a password, and of the account, which may be the key itself.
 fn whose(provider: &Provider) -> u64 {
     let account = provider.asked_as();
-    let parts = [provider.base_url.as_str(), account.as_ref().map(Secret::expose).unwrap_or_default()];
+    // Credentials that sign are named, since the same host lists what each of their accounts may use.
+    let account = [account.as_ref().map(Secret::expose).unwrap_or_default()].into_iter().chain(provider.signed_by());
+    let parts: Vec<_> = [provider.base_url.as_str()].into_iter().chain(account).collect();
     let code = hmac(b"a list of models", parts.join("\0").as_bytes());
     code.first_chunk().map_or(0, |bytes| u64::from_be_bytes(*bytes))
 }

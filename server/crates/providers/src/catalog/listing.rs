@@ -1,25 +1,29 @@
 //! Asking a provider for its models (`GET …/models`).
 
+mod amazon;
 mod claude;
 mod ollama;
 
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
+use net::header::{HeaderMap, HeaderName, HeaderValue};
 use net::{Clients, Url, read};
 use ports::model::ModelErrorKind;
 use protocol::model::Price;
 use serde_json::Value;
 use tokio::sync::{Mutex, OnceCell};
 
-use super::listed::{Kept, Listed};
-use super::maker;
+use super::listed::{Kept, Listed, is_for_talking};
+use super::{bedrock, maker};
+use crate::aws::Unsigned;
 use crate::failure::{host, is_wrong_key, quote, words};
 use crate::keep::KeepLists;
 use crate::ollama::Known;
 use crate::remote::{beside, endpoint};
 use crate::secret::Secret;
 use crate::settings::Provider;
+use crate::signers::{Signed, Signer};
 use crate::vendors;
 use crate::wire::{Route, Wire};
 
@@ -41,8 +45,6 @@ const BYTES: usize = 8 * 1024 * 1024;
 const PAGES: usize = 10;
 /// Where LM Studio's own lists are, which say what its models can do: that of 0.4, and the one before it.
 const LM_STUDIO_LISTS: &[&str] = &["/api/v1/models", "/api/v0/models"];
-/// Models that are listed beside those that can be talked to.
-const NOT_FOR_TALKING: &[&str] = &["embed", "rerank", "whisper", "tts-", "-tts", "dall-e", "moderation", "image"];
 
 /// The last answer of a provider.
 #[derive(Debug, Default)]
@@ -234,8 +236,11 @@ pub(super) async fn ask_now(provider: &Provider, http: &Clients) -> Answer {
 
 /// True if a provider lists models to whoever asks: without its key, though with what the user adds to each request.
 pub(super) async fn lists_for_anybody(provider: &Provider, http: &Clients) -> Result<bool, Unlisted> {
-    let url = endpoint(&provider.base_url, &provider.wire.listing())?;
-    match in_time(PATIENCE, ask_page(url, provider, None, http)).await {
+    let url = match bedrock::address(provider) {
+        Some(address) => amazon::place(&address)?,
+        None => endpoint(&provider.base_url, &provider.wire.listing())?,
+    };
+    match in_time(PATIENCE, ask_page_as(None, url, provider, None, http)).await {
         Ok(body) => Ok(parse(&body, in_folders(provider)).is_some_and(|models| !models.is_empty())),
         Err(Unlisted::Refused(_) | Unlisted::Forbidden(_) | Unlisted::NoList(_)) => Ok(false),
         // A limit that is reached or a server in trouble says nothing of who may ask.
@@ -271,15 +276,14 @@ async fn ask(provider: &Provider, http: &Clients, patience: Duration, of_ollama:
     {
         return Ok(models);
     }
-    let url = endpoint(&provider.base_url, &provider.wire.listing())?;
-    let mut models = match (in_time(patience, ask_at(url.clone(), provider, key, http)).await, key) {
+    let mut models = match (in_time(patience, ask_for_all(provider, key, http)).await, key) {
         (Err(Unlisted::Refused(problem)), Some(refused)) if provider.refused(refused).await => {
             let again = key_of(provider).await?;
             // The same key would be refused again.
             if again.as_ref() == Some(refused) {
                 return Err(Unlisted::Refused(problem));
             }
-            in_time(patience, ask_at(url, provider, again.as_ref(), http)).await?
+            in_time(patience, ask_for_all(provider, again.as_ref(), http)).await?
         }
         (answer, _) => answer?,
     };
@@ -291,6 +295,14 @@ async fn ask(provider: &Provider, http: &Clients, patience: Duration, of_ollama:
         models.iter_mut().for_each(|model| complete(model, &told));
     }
     Ok(models)
+}
+
+/// Asks for its list where it has it.
+async fn ask_for_all(provider: &Provider, key: Option<&Secret>, http: &Clients) -> Answer {
+    match bedrock::address(provider) {
+        Some(address) => amazon::list(&address, provider, key, http).await,
+        None => ask_at(endpoint(&provider.base_url, &provider.wire.listing())?, provider, key, http).await,
+    }
 }
 
 /// Each list has a time of its own, so that one that is not needed takes none from one that is.
@@ -348,31 +360,65 @@ fn next_page(url: &Url, wire: Wire, body: &[u8]) -> Option<Url> {
     Some(url)
 }
 
-/// Asks for one page of a list.
+/// Asks for one page of a list, with the key or the credentials of the user.
 async fn ask_page(url: Url, provider: &Provider, key: Option<&Secret>, http: &Clients) -> Result<Vec<u8>, Unlisted> {
-    let mut get = http.client(&url).await.map_err(|error| error.to_string())?.get(url);
+    ask_page_as(provider.signer(), url, provider, key, http).await
+}
+
+/// The same with credentials only if they are given.
+async fn ask_page_as(
+    signer: Option<&Signer>,
+    url: Url,
+    provider: &Provider,
+    key: Option<&Secret>,
+    http: &Clients,
+) -> Result<Vec<u8>, Unlisted> {
+    let client = http.client(&url).await.map_err(|error| error.to_string())?;
     let own = provider.headers_with(provider.wire, key)?;
-    for (name, value) in provider.wire.listing_headers() {
-        // The user's count more.
-        if !own.iter().any(|(known, _)| known == name) {
-            get = get.header(*name, *value);
+    // The user's count more.
+    let ours = provider.wire.listing_headers().iter().filter(|(name, _)| !own.iter().any(|(known, _)| known == name));
+    let ours = ours.map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)));
+    let mut headers = HeaderMap::new();
+    for (name, value) in ours.chain(own.iter().cloned()) {
+        headers.append(name, value);
+    }
+    let (mut signed, mut tries) = (None, 0);
+    let response = loop {
+        if let Some(signer) = signer {
+            let unsigned = Unsigned { method: "GET", url: &url, headers: &headers, body: b"" };
+            let made = signer.sign(&provider.name, &unsigned).await;
+            // Whoever repeats it has named the provider.
+            let problem = |text: &str| text.strip_prefix(&format!("{}: ", provider.name)).unwrap_or(text).to_owned();
+            signed = Some(made.map_err(|failure| Unlisted::KeyUnknown(problem(&failure.message)))?);
         }
-    }
-    for (name, value) in own {
-        get = get.header(name, value);
-    }
-    let response = get.send().await.map_err(|failure| {
-        // The outer words hold the address only.
-        let problem = if failure.is_connect() { "nothing answers there" } else { "the request failed" };
-        Unlisted::Unreachable(problem.to_owned())
-    })?;
-    let status = response.status();
+        let mut get = client.get(url.clone()).headers(headers.clone());
+        if let Some(signed) = &signed {
+            get = get.headers(signed.headers());
+        }
+        let response = get.send().await.map_err(|failure| {
+            // The outer words hold the address only.
+            let problem = if failure.is_connect() { "nothing answers there" } else { "the request failed" };
+            Unlisted::Unreachable(problem.to_owned())
+        })?;
+        tries += 1;
+        match (signer, &signed) {
+            (Some(signer), Some(signed)) if tries == 1 && !response.status().is_success() => {
+                if !signer.is_worth_another_try(signed, response.status().as_u16(), response.headers()).await {
+                    break response;
+                }
+            }
+            _ => break response,
+        }
+    };
+    let (status, head) = (response.status(), response.headers().clone());
     let body = read(response, BYTES).await.map_err(|_| "the answer broke off".to_owned())?;
     if status.is_success() {
         return Ok(body);
     }
     let words = words(&body);
-    let said = quote(&words.message, key.into_iter().chain(provider.headers.iter().map(|(_, value)| value)));
+    let signed = signed.iter().flat_map(Signed::secrets).collect::<Vec<_>>();
+    let secrets = key.into_iter().chain(&signed).chain(provider.headers.iter().map(|(_, value)| value));
+    let said = quote(&words.message, secrets);
     // Whoever repeats it has words behind it.
     let problem = format!("status {}: {said}", status.as_u16()).trim_end_matches(['.', ':', ' ']).to_owned();
     Err(match status.as_u16() {
@@ -380,6 +426,7 @@ async fn ask_page(url: Url, provider: &Provider, key: Option<&Secret>, http: &Cl
         401 | 403 if words.message.contains("api.model.read") => Unlisted::NoList(problem),
         401 => Unlisted::Refused(problem),
         400 if is_wrong_key(&words.code, &words.message) => Unlisted::Refused(problem),
+        403 if bedrock::is_unknown_key(&head, &words.message) => Unlisted::Refused(problem),
         403 => Unlisted::Forbidden(problem),
         404 | 405 | 410 | 501 => Unlisted::NoList(problem),
         _ => Unlisted::Other(problem),
@@ -398,7 +445,7 @@ fn parse(body: &[u8], in_folders: bool) -> Option<Vec<Listed>> {
     let value: Value = serde_json::from_slice(body).ok()?;
     let items = ["data", "models"].iter().find_map(|name| value.get(name)?.as_array()).or(value.as_array())?;
     let models = items.iter().filter_map(|item| listed(item, in_folders));
-    Some(models.filter(|model| !NOT_FOR_TALKING.iter().any(|word| model.id.contains(word))).collect())
+    Some(models.filter(|model| is_for_talking(&model.id)).collect())
 }
 
 /// A model of a list. What is said beside the id differs: context lengths of OpenRouter, Groq, vLLM, LM Studio and

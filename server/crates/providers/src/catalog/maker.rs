@@ -1,9 +1,10 @@
-//! Anthropic, OpenAI and Google at their own addresses: the data files say which models they have, so that a start and
-//! a known model wait for nobody; their own lists say which of them a key can use, and which are newer.
+//! Anthropic, OpenAI and Google at their own addresses, and Amazon Bedrock: the data files say which models they have,
+//! so that a start and a known model wait for nobody; their own lists say which of them a key can use, and which are
+//! newer, or offered in the account's region.
 
-use super::bare;
 use super::entry::{Entry, of_vendor_as, with_defined, with_variant};
 use super::listed::Listed;
+use super::{bare, bedrock};
 use crate::data;
 use crate::settings::Provider;
 use crate::wire::Wire;
@@ -31,6 +32,9 @@ const OTHERS: &[&str] = &[
 
 /// True if a provider is one of these vendors at its own address, over the wire of the data files.
 pub(super) fn is_maker(provider: &Provider) -> bool {
+    if bedrock::is_asked(provider) {
+        return true;
+    }
     let has_data = match provider.wire {
         Wire::Anthropic => provider.name == "anthropic",
         Wire::OpenAiResponses | Wire::OpenAiChat => provider.name == "openai",
@@ -47,13 +51,18 @@ pub(super) fn of_data(provider: &Provider) -> Vec<Entry> {
 
 /// The same with what its own list says of them, and with those that only the list has.
 pub(super) fn of_list(provider: &Provider, list: &[Listed]) -> Vec<Entry> {
-    let known = of_vendor_as(provider, |id| list.iter().find(|listed| is_it(id, &listed.id)));
+    let told = |id: &str| list.iter().find(|listed| is_it(id, &listed.id));
+    let known = match provider.vendor().map(|vendor| vendor.models.as_slice()).unwrap_or_default() {
+        [] => of_vendor_as(provider, told),
+        named => named.iter().flat_map(|id| with_variant(provider, id, told(id))).collect(),
+    };
     let mut entries = with_defined(provider, known);
     let is_among = |id: &str| entries.iter().any(|entry| entry.is_called(id) || is_it(bare(&entry.info.id), id));
     let is_dated_twin = |id: &str| data::undated(id).is_some_and(|plain| list.iter().any(|other| other.id == plain));
     let is_new = |listed: &&Listed| {
         let id = listed.id.as_str();
-        !is_among(id) && !is_dated_twin(id) && !is_other(id)
+        // Bedrock's own lists say what can be talked to.
+        !is_among(id) && (bedrock::is_asked(provider) || !is_dated_twin(id) && !is_other(id))
     };
     let new: Vec<_> = list.iter().filter(is_new).flat_map(|it| with_variant(provider, &it.id, Some(it))).collect();
     entries.extend(new);
@@ -66,7 +75,11 @@ pub(super) fn mark_missing(provider: &Provider, list: &[Listed], entries: &mut [
         let described = provider.defined.iter().any(|own| entry.is_called(&own.id));
         described || list.iter().any(|listed| entry.is_sent_as(&listed.id) || is_it(entry.plain_id(), &listed.id))
     };
-    let missing = format!("{} does not list it for this key, so the key most likely cannot use it", provider.title());
+    let title = provider.title();
+    let missing = match bedrock::is_asked(provider) {
+        true => format!("{title} does not list it in this region, so it most likely cannot be used there"),
+        false => format!("{title} does not list it for this key, so the key most likely cannot use it"),
+    };
     for entry in entries.iter_mut().filter(|entry| entry.info.available && !is_listed(entry)) {
         (entry.info.available, entry.info.unavailable_because) = (false, Some(missing.clone()));
     }
