@@ -1,10 +1,13 @@
 //! The users' own details of providers, and the clouds that have keys, paths and ids of their own: through the real
 //! server, with the model server in the vendor's stead.
 
+#![expect(clippy::disallowed_methods, reason = "a test writes the user's file and starts the program itself")]
+
 use harness::{Answer, Client, ModelServer, Profile, Project, Setup, Wire};
 use protocol::turn::StopReason;
 use protocol::{Event, methods};
 use serde_json::{Value, json};
+use tokio::process::Command;
 
 const KEY: &str = "key-of-the-test";
 
@@ -57,6 +60,41 @@ async fn a_key_of_a_command_is_asked_for_again_once_the_vendor_refuses_it() {
     one_turn(&setup, StopReason::EndTurn).await;
     let keys: Vec<_> = model.asked().iter().map(|asked| asked.header("authorization").unwrap().to_owned()).collect();
     assert_eq!(keys, ["Bearer stale-key".to_owned(), format!("Bearer {KEY}")]);
+}
+
+#[tokio::test]
+async fn a_key_in_a_file_is_read_again_when_it_has_changed_and_shows_nowhere() {
+    let model = ModelServer::start([Answer::says("One."), Answer::says("Two.")]).await;
+    model.takes_any_key();
+    let setup = Setup::empty();
+    let file = setup.home().join("the-key");
+    setup.configure(&mine(&model, "key_file = \"~/the-key\"", "models = [\"big\"]"));
+    let home = setup.home().display().to_string();
+    let setup = setup.with_variable("HOME", &home);
+    let project = Project::new([("a.txt", "one\n")]);
+    let client = Client::start(&setup, &project, Profile::panel()).await;
+    let session = client.new_session().await;
+    client.prompt(&session, "Go.").await;
+    let events = client.until_end(&session, StopReason::Error).await;
+    let Some(Event::TurnEnded { error: Some(error), .. }) = events.last() else { panic!("{events:?}") };
+    assert!(error.contains("the-key` in providers.mine.key_file: the file cannot be read"), "{error}");
+    let mut shown = said(&events);
+    for key in ["first-key-of-the-file", "second-key-of-the-file"] {
+        std::fs::write(&file, format!("{key}\n")).unwrap();
+        client.prompt(&session, "Go.").await;
+        shown.push_str(&said(&client.until_end(&session, StopReason::EndTurn).await));
+    }
+    let keys: Vec<_> = model.asked().iter().map(|asked| asked.header("authorization").unwrap().to_owned()).collect();
+    assert_eq!(keys, ["Bearer first-key-of-the-file", "Bearer second-key-of-the-file"]);
+    let mut azimuth = Command::new(harness::binary());
+    azimuth.args(["auth", "status"]).current_dir(project.folder()).env("HOME", setup.home());
+    azimuth.env("AZIMUTH_DATA_DIR", setup.data_folder()).env("AZIMUTH_CONFIG", setup.config_file());
+    let status = azimuth.env("XDG_RUNTIME_DIR", setup.home()).output().await.unwrap();
+    assert!(status.status.success() && String::from_utf8_lossy(&status.stdout).contains("mine"), "{status:?}");
+    shown.push_str(&format!("{status:?}"));
+    shown.push_str(&std::fs::read_to_string(setup.home().join("azimuth.log")).unwrap_or_default());
+    assert!(!shown.contains("key-of-the-file"), "{shown}");
+    assert_eq!(client.finish().await, 0);
 }
 
 #[tokio::test]

@@ -41,8 +41,11 @@ pub(super) struct Add {
     #[arg(long, value_name = "WIRE")]
     wire: Option<String>,
     /// The environment variable that holds the key.
-    #[arg(long, value_name = "VAR", conflicts_with_all = ["key_command", "sign_in"])]
+    #[arg(long, value_name = "VAR", conflicts_with_all = ["key_file", "key_command", "sign_in"])]
     key_env: Option<String>,
+    /// The file that holds the key and nothing else, by an absolute path or as `~/…`.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["key_command", "sign_in"])]
+    key_file: Option<String>,
     /// The command that prints the key, such as `op read op://work/key`. No shell reads it.
     #[arg(long, value_name = "CMD", conflicts_with = "sign_in")]
     key_command: Option<String>,
@@ -64,20 +67,21 @@ pub(super) struct Add {
 impl Add {
     /// True if the command line says how it is reached, or whether it is checked.
     fn has_options(&self) -> bool {
-        let Self { name: _, base_url, wire, key_env, key_command, sign_in, model, check, no_check } = self;
-        let texts = [base_url, wire, key_env, key_command];
+        let Self { name: _, base_url, wire, key_env, key_file, key_command, sign_in, model, check, no_check } = self;
+        let texts = [base_url, wire, key_env, key_file, key_command];
         texts.into_iter().any(Option::is_some) || !model.is_empty() || [*sign_in, *check, *no_check].contains(&true)
     }
 
     /// The provider that the options describe, and its checks.
     async fn said(self) -> Result<(Addition, Checks), Failure> {
-        let Self { name, base_url, wire, key_env, key_command, sign_in, model, check, no_check } = self;
+        let Self { name, base_url, wire, key_env, key_file, key_command, sign_in, model, check, no_check } = self;
         let name = name.ok_or_else(|| Failure::Usage("say the provider's name: azimuth providers add NAME".into()))?;
-        let key = match (key_env, key_command, sign_in) {
+        let key = match (key_env, key_file, key_command, sign_in) {
             (Some(variable), ..) => KeyFrom::Variable(variable),
-            (None, Some(command), _) => KeyFrom::Command(command),
-            (None, None, true) => KeyFrom::Account(Some(read_key(&name, &mut lines()).await?)),
-            (None, None, false) => KeyFrom::Nowhere,
+            (None, Some(file), ..) => KeyFrom::File(file),
+            (None, None, Some(command), _) => KeyFrom::Command(command),
+            (None, None, None, true) => KeyFrom::Account(Some(read_key(&name, &mut lines()).await?)),
+            (None, None, None, false) => KeyFrom::Nowhere,
         };
         let checks = match (check, no_check) {
             (true, _) => Checks::Answer,

@@ -49,6 +49,8 @@ pub enum KeyFrom {
     Nowhere,
     /// The environment variable of this name.
     Variable(String),
+    /// The file at this path, from the root or from home on.
+    File(String),
     /// A command that prints it, as one types it.
     Command(String),
     /// The accounts. With a key, that one is kept there.
@@ -408,7 +410,7 @@ fn no_key_is_in(addition: &Addition) -> Result<(), OwnProviderError> {
     if !url.username().is_empty() || url.password().is_some() || url.query_pairs().any(|(_, value)| is_key(&value)) {
         return wrong(
             "`base_url` holds a password or a key, which is not written into config.toml; leave it out, and say where \
-             the key comes from: --key-env VARIABLE, --key-command COMMAND or --sign-in",
+             the key comes from: --key-env VARIABLE, --key-file FILE, --key-command COMMAND or --sign-in",
         );
     }
     Ok(())

@@ -269,8 +269,9 @@ impl Remote {
             Ok(response) => return Ok((response, whose)),
             Err(failed) => failed,
         };
-        // Another token of the same account has no more rights (403), while a command may print the key of another.
-        let may_help = failed.status == Some(401) || self.provider.key_command.is_some();
+        // Another token of the same account has no more rights (403), while a command may print the key of another, and
+        // a file may hold it by now.
+        let may_help = failed.status == Some(401) || self.provider.key_from.is_some();
         // A key of several is the same when it is asked for again.
         let is_fixed = whose.member.as_ref().is_some_and(|member| member.key.is_some());
         let is_refusal = failed.failure.kind == ModelErrorKind::Unauthorized;

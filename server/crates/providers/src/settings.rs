@@ -24,7 +24,7 @@ use self::signing::GoogleAccount;
 use crate::account::Account;
 use crate::compat::Compat;
 use crate::google::GoogleError;
-use crate::key_command::KeyCommand;
+use crate::key_from::KeyFrom;
 use crate::keys;
 use crate::pool::Pools;
 pub use crate::secret::Secret;
@@ -85,8 +85,8 @@ pub struct Provider {
     pub(crate) api_version: Option<String>,
     /// True if the user said what it speaks.
     is_wire_chosen: bool,
-    /// The command that prints the key, if there is no key.
-    pub(crate) key_command: Option<KeyCommand>,
+    /// Where the key is fetched from, if there is no key.
+    pub(crate) key_from: Option<KeyFrom>,
     /// The keys and accounts that the user lists, instead of one.
     keys: Vec<NamedKey>,
     /// The rests of keys and accounts, and what sessions use.
@@ -217,7 +217,7 @@ impl Settings {
         }
         if let Some(key) = key {
             provider.key = Some(Secret::new(&key)).filter(|key| !key.expose().is_empty());
-            provider.key_command = None;
+            provider.key_from = None;
             provider.keys.clear();
         }
         if !models.is_empty() {
@@ -283,7 +283,7 @@ impl Settings {
                 is_unasked: false,
                 api_version: None,
                 is_wire_chosen: false,
-                key_command: None,
+                key_from: None,
                 keys: Vec::new(),
                 pools: Pools::default(),
                 aws_profile: None,
@@ -322,7 +322,7 @@ impl Provider {
             is_unasked: false,
             api_version: None,
             is_wire_chosen: false,
-            key_command: None,
+            key_from: None,
             keys: Vec::new(),
             pools: Pools::default(),
             aws_profile: None,
@@ -363,7 +363,7 @@ impl Provider {
 
     /// Forgets all that was meant for its server alone.
     fn forget_secrets(&mut self) {
-        (self.key, self.key_command) = (None, None);
+        (self.key, self.key_from) = (None, None);
         self.keys.clear();
         (self.aws_profile, self.aws_region) = (None, None);
         self.forget_google();

@@ -398,6 +398,8 @@ pub struct NewProvider {
     pub wire: Option<String>,
     /// The environment variable that holds its key.
     pub key_env: Option<String>,
+    /// The file that holds its key.
+    pub key_file: Option<String>,
     /// The command that prints its key.
     pub key_command: Option<String>,
     /// True if its key is, or will be, among the accounts.
@@ -421,6 +423,7 @@ impl BuiltIn for Providers {
             flag("base-url", true),
             flag("wire", true),
             flag("key-env", true),
+            flag("key-file", true),
             flag("key-command", true),
             flag("sign-in", false),
             flag("model", true),
@@ -455,8 +458,9 @@ impl BuiltIn for Providers {
         if may_hold_a_key(words) {
             return Err(
                 "that is more than `/provider` understands. A key does not belong in a chat, which is kept: name the \
-                 variable that holds it with `--key-env`, a command that prints it with `--key-command`, or keep it by \
-                 `azimuth auth login` in a terminal. If you sent a key just now, replace it"
+                 variable that holds it with `--key-env`, a file with `--key-file`, a command that prints it with \
+                 `--key-command`, or keep it by `azimuth auth login` in a terminal. If you sent a key just now, replace \
+                 it"
                     .to_owned(),
             );
         }
@@ -494,6 +498,7 @@ fn new_provider(name: String, words: &Words) -> Result<NewProvider, String> {
             "base-url" => new.base_url = Some(given()?),
             "wire" => new.wire = Some(given()?),
             "key-env" => new.key_env = Some(given()?),
+            "key-file" => new.key_file = Some(given()?),
             "key-command" => new.key_command = Some(given()?),
             "model" => new.models.push(given()?),
             "sign-in" => new.sign_in = true,
@@ -503,9 +508,9 @@ fn new_provider(name: String, words: &Words) -> Result<NewProvider, String> {
             _ => {}
         }
     }
-    let sources = [new.key_env.is_some(), new.key_command.is_some(), new.sign_in];
+    let sources = [new.key_env.is_some(), new.key_file.is_some(), new.key_command.is_some(), new.sign_in];
     if sources.into_iter().filter(|is_given| *is_given).count() > 1 {
-        return Err("a key comes from one place: `--key-env`, `--key-command` or `--sign-in`".to_owned());
+        return Err("a key comes from one place: `--key-env`, `--key-file`, `--key-command` or `--sign-in`".to_owned());
     }
     if new.check && new.no_check {
         return Err("use either `--check` or `--no-check`".to_owned());

@@ -138,6 +138,7 @@ fn a_provider_is_added_only_by_who_begins_with_it_and_never_with_a_key() {
         ("/provider change mine", "`change` is not understood"),
         ("/provider add mine --base-url", "`--base-url` needs a value"),
         ("/provider add mine --key-env A --sign-in", "a key comes from one place"),
+        ("/provider add mine --key-file ~/k --key-command c", "a key comes from one place"),
         ("/provider add mine --check --no-check", "either `--check` or `--no-check`"),
     ] {
         let told = read::<Providers>(wrong).unwrap_err();

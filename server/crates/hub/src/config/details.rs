@@ -6,9 +6,10 @@ use std::sync::LazyLock;
 use accounts::Vendor;
 use protocol::model::ThinkingLevel;
 use protocol::settings::{Kind, SETTINGS, Setting};
-use providers::{Compat, Defined, KeyCommands, NamedKey, Provider, Secret, Settings, Signers, Wire};
+use providers::{Compat, Defined, KeyCommands, KeyFile, NamedKey, Provider, Secret, Settings, Signers, Wire};
 use serde_json::{Map, Value};
 
+use super::dirs;
 use super::key_command::Starter;
 use super::lines::Way;
 
@@ -156,6 +157,17 @@ pub(super) fn take(
         && !has_key
     {
         provider.set_key_command(KEY_COMMANDS.command(words));
+    }
+    // No program has to run for it, so it counts before the command.
+    match said.text("key_file").map(|text| dirs::named_file(text, environment)) {
+        Some(Ok(path)) if !has_key => {
+            let file = KeyFile::read(path);
+            let is_open = file.open_to_others().map(|problem| format!("{}: {problem}", way.field("key_file")));
+            found.warnings.extend(is_open);
+            provider.set_key_file(file);
+        }
+        Some(Err(problem)) => found.fault(way.field("key_file"), problem),
+        Some(Ok(_)) | None => {}
     }
     if let Some(value) = said.fields.get("keys") {
         provider.set_keys(listed_keys(value, &way.field("keys"), environment, &mut found));

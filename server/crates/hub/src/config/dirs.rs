@@ -46,6 +46,16 @@ pub fn home(environment: &dyn Fn(&str) -> Option<String>) -> Option<PathBuf> {
     home.map(PathBuf::from)
 }
 
+/// The path of a file that a setting names: from the root, or from the user's home folder on.
+///
+/// # Errors
+/// It is neither; gives the words for it.
+pub(super) fn named_file(text: &str, environment: &dyn Fn(&str) -> Option<String>) -> Result<PathBuf, &'static str> {
+    let below_home = text.strip_prefix("~/").zip(home(environment));
+    let file = below_home.map_or_else(|| PathBuf::from(text), |(rest, home)| home.join(rest));
+    if file.is_absolute() { Ok(file) } else { Err("it must be an absolute path, or begin with `~/`") }
+}
+
 /// No home folder is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no home folder is known; set HOME, or AZIMUTH_DATA_DIR and AZIMUTH_CONFIG")]

@@ -115,15 +115,13 @@ fn known(one: &str, fields: &Map<String, Value>, layer: &Layer<'_>, way: &Way, f
     match one {
         "env" => Some(in_variable(text, layer)),
         "command" => Some(Known::Command(KEY_COMMANDS.command(words(value, way, found)?))),
-        "file" => {
-            let below_home = text.strip_prefix("~/").zip(dirs::home(layer.environment));
-            let file = below_home.map_or_else(|| PathBuf::from(text), |(rest, home)| home.join(rest));
-            if !file.is_absolute() {
-                found.fault(way.clone(), "it must be an absolute path, or begin with `~/`");
-                return None;
+        "file" => match dirs::named_file(text, layer.environment) {
+            Ok(file) => Some(Known::File(file)),
+            Err(problem) => {
+                found.fault(way.clone(), problem);
+                None
             }
-            Some(Known::File(file))
-        }
+        },
         "pattern" => match RegexBuilder::new(text).size_limit(LARGEST_PATTERN).build() {
             Ok(pattern) if pattern.is_match("") => {
                 found.fault(

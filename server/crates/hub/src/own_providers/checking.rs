@@ -52,7 +52,8 @@ pub enum Failed {
     },
     /// It refuses to list its models without a key.
     #[error(
-        "{name} at {host} wants a key: {problem}. Say where it is: --key-env VARIABLE, --key-command COMMAND or --sign-in"
+        "{name} at {host} wants a key: {problem}. Say where it is: --key-env VARIABLE, --key-file FILE, \
+         --key-command COMMAND or --sign-in"
     )]
     NoKey {
         /// The provider.

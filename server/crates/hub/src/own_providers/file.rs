@@ -57,15 +57,17 @@ pub(super) fn with(text: &str, addition: &Addition, command: &[String]) -> Resul
 fn fields(addition: &Addition, command: &[String]) -> Vec<(&'static str, Value)> {
     let list = |texts: &[String]| Value::Array(texts.iter().map(String::as_str).collect::<Array>());
     let text = |text: &String| Value::from(text.as_str());
-    let (variable, command) = match &addition.key {
-        KeyFrom::Variable(variable) => (Some(variable), None),
-        KeyFrom::Command(_) => (None, Some(command)),
-        KeyFrom::Nowhere | KeyFrom::Account(_) => (None, None),
+    let (variable, file, command) = match &addition.key {
+        KeyFrom::Variable(variable) => (Some(variable), None, None),
+        KeyFrom::File(file) => (None, Some(file), None),
+        KeyFrom::Command(_) => (None, None, Some(command)),
+        KeyFrom::Nowhere | KeyFrom::Account(_) => (None, None, None),
     };
     let fields = [
         ("base_url", addition.base_url.as_ref().map(text)),
         ("wire", addition.wire.as_ref().map(text)),
         ("key_env", variable.map(text)),
+        ("key_file", file.map(text)),
         ("key_command", command.map(list)),
         ("models", (!addition.models.is_empty()).then(|| list(&addition.models))),
     ];
@@ -264,6 +266,8 @@ mod tests {
         let addition = Addition { key: KeyFrom::Command("op read x".into()), models: vec![], ..mine() };
         let words = ["op".to_owned(), "read".to_owned(), "x y".to_owned()];
         assert!(with("", &addition, &words).unwrap().ends_with("key_command = [\"op\", \"read\", \"x y\"]\n"));
+        let addition = Addition { key: KeyFrom::File("~/.secrets/mine".into()), models: vec![], ..mine() };
+        assert!(with("", &addition, &[]).unwrap().ends_with("key_file = \"~/.secrets/mine\"\n"));
         let key = KeyFrom::Account(Some(providers::Secret::new("sk-secret")));
         let text = with("", &Addition { key, ..mine() }, &[]).unwrap();
         assert!(!text.contains("secret") && !text.contains("key"), "{text}");

@@ -135,6 +135,8 @@ async fn each_thing_that_is_wrong_is_said_with_a_remedy_and_nothing_is_written()
         (new(&open, KeyFrom::Command("false".into())), "cannot be asked yet: the key for new is not known: `false`"),
         (new(&open, KeyFrom::Command("'pass".into())), "a quotation mark"),
         (new(&open, KeyFrom::Command("bin/pass".into())), "named from the root on"),
+        (new(&open, KeyFrom::File("secrets/key".into())), "it must be an absolute path"),
+        (new(&open, KeyFrom::File("/no/such/key".into())), "in providers.new.key_file: the file cannot be read"),
         (new(&url, KeyFrom::Nowhere), "wants a key: status 401: bad key. Say where it is: --key-env"),
         (new("http://127.0.0.1:9/v1", KeyFrom::Nowhere), "does not answer: nothing answers there. Check the address"),
         (

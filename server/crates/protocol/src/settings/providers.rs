@@ -87,12 +87,22 @@ pub(super) const PROVIDERS: &[Setting] = &[
         more: Some("configuration.md#keys-from-a-password-manager"),
     },
     Setting {
+        name: "providers.NAME.key_file",
+        kind: Text("path"),
+        default: Unset("none"),
+        who: USER,
+        words: "A file that holds the key and nothing else, by an absolute path or as `~/…`. It is read whenever the key \
+                is needed, so a key that has changed counts at once. It counts before `key_command`.",
+        more: Some("configuration.md#a-key-in-a-file"),
+    },
+    Setting {
         name: "providers.NAME.keys",
         kind: List("keys and accounts"),
         default: Unset("none"),
         who: USER,
         words: "Several keys and accounts, in the order in which they are used: `env:VARIABLE` is the key in a variable, \
-                `account:NAME` an account that Azimuth keeps. They count instead of `key`, `key_env` and `key_command`. \
+                `account:NAME` an account that Azimuth keeps. They count instead of `key`, `key_env`, `key_file` and \
+                `key_command`. \
                 Keys and sign-ins can stand in for each other only by this list.",
         more: Some("accounts.md#several-keys-and-accounts"),
     },

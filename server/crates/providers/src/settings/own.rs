@@ -17,6 +17,8 @@ use crate::compat::Compat;
 use crate::data::{THINKING, Thinking};
 use crate::failure::{Whose, host};
 use crate::key_command::KeyCommand;
+use crate::key_file::KeyFile;
+use crate::key_from::KeyFrom;
 use crate::secret::Secret;
 use crate::signers::Signer;
 use crate::wire::Wire;
@@ -153,10 +155,19 @@ impl Provider {
 
     /// Lets a command print the key.
     pub fn set_key_command(&mut self, command: KeyCommand) {
+        self.set_key_from(KeyFrom::Command(command), "the command", "key_command");
+    }
+
+    /// Takes the key from a file.
+    pub fn set_key_file(&mut self, file: KeyFile) {
+        self.set_key_from(KeyFrom::File(file), "the file", "key_file");
+    }
+
+    fn set_key_from(&mut self, from: KeyFrom, what: &str, setting: &str) {
         self.key = None;
         self.set_keys(Vec::new());
-        self.key_source = format!("the command in providers.{}.key_command", self.name);
-        self.key_command = Some(command);
+        self.key_source = format!("{what} in providers.{}.{setting}", self.name);
+        self.key_from = Some(from);
     }
 
     /// Sets flags of what its server wants.
@@ -201,7 +212,7 @@ impl Provider {
 
     fn forget_keys(&mut self) {
         self.set_keys(Vec::new());
-        (self.key, self.key_command, self.account) = (None, None, None);
+        (self.key, self.key_from, self.account) = (None, None, None);
         (self.signer, self.aws_profile) = (None, None);
     }
 
@@ -222,17 +233,19 @@ impl Provider {
         self.account = Some(account);
     }
 
-    /// True if a key is there, a command that prints one, an account, or credentials that requests are signed with.
+    /// True if a key is there, a command that prints one, a file that holds one, an account, or credentials that
+    /// requests are signed with.
     pub fn has_key(&self) -> bool {
         self.has_own_key() || self.has_account() || self.aws_profile.is_some() || self.signer.is_some()
     }
 
-    /// Its secrets as far as they are known: its key, the one that its command has printed, and those in its headers.
+    /// Its secrets as far as they are known: its key, the one that its command has printed or its file holds, and those
+    /// in its headers.
     pub fn known_secrets(&self) -> Vec<Secret> {
-        let printed = self.key_command.as_ref().and_then(KeyCommand::printed);
+        let fetched = self.key_from.as_ref().and_then(KeyFrom::known);
         let of_models = self.defined.iter().flat_map(|own| &own.headers);
         let in_headers = self.headers.iter().chain(of_models).flat_map(|(_, value)| secrets_in(value));
-        self.key.iter().cloned().chain(self.listed_keys()).chain(printed).chain(in_headers).collect()
+        self.key.iter().cloned().chain(self.listed_keys()).chain(fetched).chain(in_headers).collect()
     }
 
     /// True if its key is that of an account.

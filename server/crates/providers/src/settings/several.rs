@@ -103,7 +103,7 @@ impl Provider {
     /// Takes the keys and accounts of this list, in their order and in turn, instead of one key.
     pub fn set_keys(&mut self, keys: Vec<NamedKey>) {
         if !keys.is_empty() {
-            (self.key, self.key_command) = (None, None);
+            (self.key, self.key_from) = (None, None);
             self.key_source = format!("the setting providers.{}.keys", self.name);
         }
         self.keys = keys;
@@ -170,7 +170,7 @@ impl Provider {
 
     /// True if its key is one of the settings or of the environment, and no account's.
     pub(super) fn has_own_key(&self) -> bool {
-        self.key.is_some() || self.key_command.is_some() || self.listed_keys().next().is_some()
+        self.key.is_some() || self.key_from.is_some() || self.listed_keys().next().is_some()
     }
 
     /// True if the user's list has an account.
@@ -252,7 +252,7 @@ impl Provider {
     /// Its key; none if it has none. Of several it is that of the one that is to be used now.
     ///
     /// # Errors
-    /// The command that prints it fails; says why and where it stands.
+    /// The command that prints it fails, or its file cannot be read; says why and where it stands.
     pub(crate) async fn secret(&self) -> Result<Option<Secret>, String> {
         let secret = self.secret_of(self.member("").await.as_ref()).await;
         secret.map_err(|failure| failure.message)
@@ -261,17 +261,17 @@ impl Provider {
     /// The key of one of several; without one, the only key.
     ///
     /// # Errors
-    /// The command that prints it fails, or the account has ended or cannot be renewed; says what to do.
+    /// The command that prints it fails, its file cannot be read, or the account has ended or cannot be renewed; says
+    /// what to do.
     pub(crate) async fn secret_of(&self, member: Option<&Member>) -> Result<Option<Secret>, ModelError> {
-        match (member, &self.key, &self.key_command, &self.account) {
+        match (member, &self.key, &self.key_from, &self.account) {
             (Some(Member { key: Some(key), .. }), ..) => Ok(Some(key.clone())),
             (Some(member), _, _, Some(account)) => Ok(account.key(Some(&member.name)).await?),
             // Only the accounts that the list names are used.
             (None, None, None, _) if self.lists_keys() => Ok(None),
             (None, None, None, Some(account)) => Ok(account.key(None).await?),
-            (None, None, Some(command), _) => command.key().await.map(Some).map_err(|problem| {
-                let (name, program) = (&self.name, command.program());
-                let way = format!("`{program}` in providers.{name}.key_command");
+            (None, None, Some(from), _) => from.key().await.map(Some).map_err(|problem| {
+                let (name, way) = (&self.name, from.in_words(&self.name));
                 error(ModelErrorKind::Unauthorized, format!("the key for {name} is not known: {way}: {problem}"))
             }),
             (_, key, _, _) => Ok(key.clone()),
@@ -279,15 +279,15 @@ impl Provider {
     }
 
     /// The account that its server is asked for, as far as it is known without asking: the key, the command that prints
-    /// one, or the label of an account. It may be secret.
+    /// one, the file that holds it, or the label of an account. It may be secret.
     pub(crate) fn asked_as(&self) -> Option<Secret> {
         if let Some(pool) = self.pool() {
             let ids: Vec<_> = pool.members.into_iter().map(|member| member.id).collect();
             return Some(Secret::new(&ids.join("\0")));
         }
-        let text = match (&self.key, &self.key_command, &self.account) {
+        let text = match (&self.key, &self.key_from, &self.account) {
             (Some(key), _, _) => return Some(key.clone()),
-            (None, Some(command), _) => command.words().join("\0"),
+            (None, Some(from), _) => from.identity(),
             (None, None, account) => account.as_ref()?.label()?,
         };
         Some(Secret::new(&text))
@@ -310,8 +310,8 @@ impl Provider {
             }
             return true;
         }
-        match (&self.key, &self.key_command, &self.account) {
-            (None, Some(command), _) => command.forget(key),
+        match (&self.key, &self.key_from, &self.account) {
+            (None, Some(from), _) => from.forget(key),
             (None, None, Some(account)) => account.refused(None, key).await,
             _ => return false,
         }

@@ -143,7 +143,7 @@ impl Provider {
     pub fn set_aws(&mut self, profile: Option<String>, region: Option<String>) {
         if profile.is_some() {
             self.key = None;
-            self.key_command = None;
+            self.key_from = None;
             self.set_keys(Vec::new());
             self.aws_profile = profile;
         }

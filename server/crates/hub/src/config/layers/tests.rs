@@ -492,6 +492,7 @@ fn another_value(setting: &Setting) -> Value {
         _ if setting.name.ends_with("_url") => json!("https://models.example/v1"),
         _ if setting.name.ends_with(".api_version") => json!("2024-10-21"),
         _ if setting.name.ends_with(".levels") => json!(["low"]),
+        _ if setting.name.ends_with(".key_file") => json!("/no/such/file"),
         _ if setting.name.ends_with(".equivalent_to") => json!("anthropic/claude-haiku-4-5"),
         (ValueKind::Text(_) | ValueKind::Secret, _) => json!("debug"),
         (ValueKind::Flag, default) => json!(default == json!(false)),
@@ -793,6 +794,7 @@ const MISTAKES: &[(&str, &str, &str, &str)] = &[
     ("base_ulr", "\"https://models.example\"", "", "remove it, or write one of `base_url`, "),
     ("key_command", "[]", "", "a list of a program"),
     ("key_command", "[\"bin/pass\"]", "", "named from the root on"),
+    ("key_file", "\"secrets/key\"", "", "an absolute path"),
     ("keys", "[\"sk-secret\"]", "keys[0]", "a key itself does not belong here"),
     ("aws_region", "\"evil.example/\"", "", "an AWS region"),
     ("google_project", "\"../evil\"", "", "the id of a Google Cloud project"),
@@ -909,6 +911,30 @@ fn a_command_for_the_key_takes_the_place_of_the_environments_key_and_yields_to_a
     let options = json!({ "providers": { "openai": { "keyEnv": "MINE" } } });
     let blank = Home::new().variable("MINE", "").user(command).options(options).load();
     assert!(blank.providers.providers.iter().any(|it| it.name == "openai" && it.has_key()));
+}
+
+#[test]
+fn a_file_with_the_key_yields_to_a_key_counts_before_a_command_and_shows_nowhere() {
+    let home = Home::new().variable("OPENAI_API_KEY", "sk-of-the-environment").variable("MINE", "sk-of-a-variable");
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), "sk-of-the-file-1\n").unwrap();
+    let named = format!("[providers.openai]\nkey_file = '{}'\nkey_command = ['pass', 'it']\n", file.path().display());
+    let config = home.user(&named).load();
+    assert_eq!((config.errors.as_slice(), config.warnings.as_slice()), (&[][..], &[][..]));
+    let openai = config.providers.providers.iter().find(|it| it.name == "openai").unwrap();
+    assert!(openai.key_source.contains("providers.openai.key_file"), "{}", openai.key_source);
+    let known: Vec<_> = openai.known_secrets().iter().map(|key| key.expose().to_owned()).collect();
+    assert_eq!(known, ["sk-of-the-file-1"], "models do not see it, not even before its first use");
+    let status = config.key_statuses(&[], &|_| None);
+    let shown = format!("{config:?} {status:?}");
+    assert!(!shown.contains("sk-of-the-file-1") && status[0].source == "the configuration", "{shown}");
+
+    let home = || Home::new().variable("MINE", "sk-of-a-variable");
+    let with_variable = home().user(&format!("{named}key_env = 'MINE'\n")).load();
+    assert_eq!(key(&with_variable.providers, "openai").as_deref(), Some("sk-of-a-variable"));
+    std::fs::set_permissions(file.path(), std::os::unix::fs::PermissionsExt::from_mode(0o644)).unwrap();
+    let open = home().user(&named).load();
+    assert!(open.warnings[0].contains("providers.openai.key_file: other users"), "{:?}", open.warnings);
 }
 
 #[test]

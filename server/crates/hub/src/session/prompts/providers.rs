@@ -66,12 +66,14 @@ pub(super) async fn providers(preparation: &Preparation, command: Providers) -> 
 }
 
 fn addition(new: NewProvider) -> Addition {
-    let NewProvider { name, base_url, wire, key_env, key_command, sign_in, models, check: _, no_check: _ } = new;
-    let key = match (key_env, key_command, sign_in) {
+    let NewProvider { name, base_url, wire, key_env, key_file, key_command, sign_in, models, check: _, no_check: _ } =
+        new;
+    let key = match (key_env, key_file, key_command, sign_in) {
         (Some(variable), ..) => KeyFrom::Variable(variable),
-        (None, Some(command), _) => KeyFrom::Command(command),
-        (None, None, true) => KeyFrom::Account(None),
-        (None, None, false) => KeyFrom::Nowhere,
+        (None, Some(file), ..) => KeyFrom::File(file),
+        (None, None, Some(command), _) => KeyFrom::Command(command),
+        (None, None, None, true) => KeyFrom::Account(None),
+        (None, None, None, false) => KeyFrom::Nowhere,
     };
     Addition { name, base_url, wire, key, models }
 }
