@@ -130,6 +130,40 @@ async fn a_model_of_ones_own_has_its_window_and_its_price_in_the_bill() {
 }
 
 #[tokio::test]
+async fn a_gateway_that_speaks_each_makers_protocol_is_one_provider() {
+    let model = ModelServer::start([Answer::says("One."), Answer::says("Two."), Answer::says("Three.")]).await;
+    let gateway = format!(
+        "model = \"gateway/claude-opus-5-5\"\nshell_rc = false\n[providers.gateway]\nbase_url = \"{}\"\n\
+         key = \"{KEY}\"\nmodels = [\"claude-opus-5-5\", \"gpt-6.1-sol\", \"other\"]\n\
+         [[providers.gateway.model]]\nid = \"claude-opus-5-5\"\nwire = \"anthropic\"\n\
+         [[providers.gateway.model]]\nid = \"gpt-6.1-sol\"\nwire = \"openai-responses\"\n",
+        model.url(Wire::Chat)
+    );
+    let setup = Setup::empty();
+    setup.configure(&gateway);
+    let project = Project::new([("a.txt", "one\n")]);
+    let client = Client::start(&setup, &project, Profile::panel()).await;
+    let session = client.new_session().await;
+    for name in ["claude-opus-5-5", "gpt-6.1-sol", "other"] {
+        let chosen = json!({ "sessionId": session, "model": format!("gateway/{name}") });
+        client.call::<methods::ModelSelect>(chosen).await;
+        client.prompt(&session, "Go.").await;
+        client.until_end(&session, StopReason::EndTurn).await;
+    }
+    let asked = model.asked();
+    let places: Vec<_> = asked.iter().map(|asked| (asked.model(), asked.place())).collect();
+    let expected = [
+        ("claude-opus-5-5", "/v1/messages"),
+        ("gpt-6.1-sol", "/v1/responses"),
+        ("other", "/v1/chat/completions"),
+    ];
+    assert_eq!(places, expected);
+    assert_eq!((asked[0].header("x-api-key"), asked[0].header("authorization")), (Some(KEY), None));
+    assert_eq!(asked[1].header("authorization"), Some(format!("Bearer {KEY}").as_str()));
+    assert_eq!(client.finish().await, 0);
+}
+
+#[tokio::test]
 async fn azure_is_asked_at_its_own_path_with_its_own_header() {
     for (version, wire, place) in [
         (None, Wire::Responses, "/openai/v1/responses"),

@@ -423,8 +423,11 @@ impl Provider {
         self.own.over(&usual)
     }
 
-    /// The wire of a model: its vendor's for this model, unless the user said what the provider speaks.
+    /// The wire of a model: the user's for this model, else its vendor's, unless the user said what the provider speaks.
     pub(crate) fn wire_of(&self, model: &str) -> Wire {
+        if let Some(wire) = self.described(model).and_then(|own| own.wire) {
+            return wire;
+        }
         let route = self.vendor().filter(|_| !self.is_wire_chosen).and_then(|vendor| vendor.route(model));
         match route.map_or(self.wire, |route| route.wire) {
             Wire::Converse if !self.is_wire_chosen && self.has_no_converse() => Wire::OpenAiChat,

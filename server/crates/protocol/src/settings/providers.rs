@@ -4,6 +4,16 @@ use super::DefaultValue::Unset;
 use super::Kind::{Anything, Choice, Decimal, Flag, List, Number, Secret, Text, Texts};
 use super::{Setting, USER};
 
+/// The protocols, with their names for people.
+const WIRES: &[(&str, &str)] = &[
+    ("anthropic", "Anthropic's Messages"),
+    ("anthropic-vertex", "Anthropic's Messages in the form that Vertex AI takes"),
+    ("openai-responses", "OpenAI's Responses"),
+    ("openai-chat", "Chat Completions, as most others have them"),
+    ("gemini", "Google's Gemini"),
+    ("converse", "Amazon Bedrock's Converse"),
+];
+
 /// The rows, in the order in which users read them.
 pub(super) const PROVIDERS: &[Setting] = &[
     Setting {
@@ -32,14 +42,7 @@ pub(super) const PROVIDERS: &[Setting] = &[
     },
     Setting {
         name: "providers.NAME.wire",
-        kind: Choice(&[
-            ("anthropic", "Anthropic's Messages"),
-            ("anthropic-vertex", "Anthropic's Messages in the form that Vertex AI takes"),
-            ("openai-responses", "OpenAI's Responses"),
-            ("openai-chat", "Chat Completions, as most others have them"),
-            ("gemini", "Google's Gemini"),
-            ("converse", "Amazon Bedrock's Converse"),
-        ]),
+        kind: Choice(WIRES),
         default: Unset("by the name"),
         who: USER,
         words: "The protocol that the provider speaks.",
@@ -174,6 +177,14 @@ pub(super) const PROVIDERS: &[Setting] = &[
         default: Unset("the id"),
         who: USER,
         words: "The id that is sent to the provider, such as the name of a deployment.",
+        more: Some("configuration.md#models-of-your-own"),
+    },
+    Setting {
+        name: "providers.NAME.model[].wire",
+        kind: Choice(WIRES),
+        default: Unset("that of the provider"),
+        who: USER,
+        words: "The protocol that the provider speaks for this model, if it is another one than for its other models.",
         more: Some("configuration.md#models-of-your-own"),
     },
     Setting {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use net::header::{HeaderName, HeaderValue};
 use ports::model::ModelError;
 use protocol::model::{Price, ThinkingLevel};
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer, de};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
@@ -42,6 +42,9 @@ pub struct Defined {
     pub(crate) id: String,
     /// The id to send, if it is another.
     pub(crate) wire_id: Option<String>,
+    /// The protocol for this model, if it is another one than for the provider's others.
+    #[serde(default, deserialize_with = "wire")]
+    pub(crate) wire: Option<Wire>,
     /// Its name for people.
     pub(crate) name: Option<String>,
     /// Short names.
@@ -175,12 +178,16 @@ impl Provider {
         self.own = flags.over(&self.own);
     }
 
-    /// The provider as it is asked for the model with this id: with what the user adds for that.
-    pub(crate) fn for_model(&self, id: &str) -> Cow<'_, Self> {
+    /// The user's description of the model with this id.
+    pub(super) fn described(&self, id: &str) -> Option<&Defined> {
         let of_id = self.defined.iter().find(|own| own.id == id);
         // The name under which one model is sent may be the id of another.
-        let own = of_id.or_else(|| self.defined.iter().find(|own| own.wire_id.as_deref() == Some(id)));
-        let own = own.filter(|own| own.is_asked_otherwise());
+        of_id.or_else(|| self.defined.iter().find(|own| own.wire_id.as_deref() == Some(id)))
+    }
+
+    /// The provider as it is asked for the model with this id: with what the user adds for that.
+    pub(crate) fn for_model(&self, id: &str) -> Cow<'_, Self> {
+        let own = self.described(id).filter(|own| own.is_asked_otherwise());
         let Some(own) = own else { return Cow::Borrowed(self) };
         let mut provider = self.clone();
         for (name, value) in &own.headers {
@@ -393,6 +400,12 @@ fn put_header(headers: &mut Vec<(HeaderName, Secret)>, name: &str, value: &str) 
 fn secrets_in(value: &Secret) -> impl Iterator<Item = Secret> {
     let behind = value.expose().split_once(char::is_whitespace).map(|(_, rest)| Secret::new(rest));
     [Some(value.clone()), behind].into_iter().flatten().filter(|secret| secret.expose().len() >= SHORTEST)
+}
+
+/// Reads the name of a wire.
+fn wire<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Wire>, D::Error> {
+    let Some(name) = Option::<String>::deserialize(deserializer)? else { return Ok(None) };
+    Wire::parse(&name).map(Some).ok_or_else(|| de::Error::custom(format!("`{name}` is no wire")))
 }
 
 #[cfg(test)]

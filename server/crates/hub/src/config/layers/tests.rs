@@ -699,6 +699,7 @@ const MINE: &str = r#"
     [[providers.mine.model]]
     id = "big"
     wire_id = "deployment-7"
+    wire = "anthropic"
     aliases = ["b"]
     context = 64000
     max_output = 8000
