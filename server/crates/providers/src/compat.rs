@@ -1,7 +1,10 @@
 //! The differences between servers that speak the same wire format, as flags. The flags of the vendors' hosts are in
 //! `providers.toml`; the user's own override them (`providers.NAME.compat`).
 
+use std::collections::BTreeMap;
+
 use net::header::HeaderValue;
+use protocol::model::ThinkingLevel;
 use serde::{Deserialize, de};
 
 use crate::secret::Secret;
@@ -28,8 +31,15 @@ pub struct Compat {
     pub developer_role: Option<bool>,
     /// True if `strict` may be said of a tool. Over Chat Completions it never is.
     pub strict: Option<bool>,
+    /// True if it is told with `store` to keep nothing of the conversation. If nothing is said, it is over Responses, and
+    /// not over Chat Completions.
+    pub store: Option<bool>,
+    /// The content of an answer of the model's that only calls tools, in Chat Completions.
+    pub call_content: Option<CallContent>,
     /// The way in which thinking is asked for, in Chat Completions.
     pub thinking: Option<AskThinking>,
+    /// The server's names for levels of thinking, if they are others than ours, where it is asked for by an effort.
+    pub efforts: Option<BTreeMap<ThinkingLevel, String>>,
     /// True if it takes what is still a beta of Anthropic's. Gateways refuse it.
     pub betas: Option<bool>,
     /// True if a conversation may change the effort of a model within its messages (Anthropic's beta).
@@ -52,6 +62,18 @@ pub enum MaxTokensField {
     MaxTokens,
     /// `max_completion_tokens`.
     MaxCompletionTokens,
+}
+
+/// The content of a message of the model's that has calls and no text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CallContent {
+    /// `null`, which most servers understand; some look for the field.
+    Null,
+    /// An empty text, for servers that refuse `null`.
+    Empty,
+    /// The field is not there, for servers that refuse both.
+    LeftOut,
 }
 
 /// The way in which a server is asked to let a model think.
@@ -124,7 +146,10 @@ impl Compat {
             short_call_ids: self.short_call_ids.or(under.short_call_ids),
             developer_role: self.developer_role.or(under.developer_role),
             strict: self.strict.or(under.strict),
+            store: self.store.or(under.store),
+            call_content: self.call_content.or(under.call_content),
             thinking: self.thinking.or(under.thinking),
+            efforts: self.efforts.clone().or_else(|| under.efforts.clone()),
             betas: self.betas.or(under.betas),
             effort_messages: self.effort_messages.or(under.effort_messages),
             cache_diagnosis: self.cache_diagnosis.or(under.cache_diagnosis),

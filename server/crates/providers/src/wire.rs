@@ -317,6 +317,12 @@ impl Target {
         if self.thinking == Thinking::Budget { self.tokens(self.level) } else { None }
     }
 
+    /// The name that the server has for a level, where it is told one by an effort.
+    fn effort(&self, level: ThinkingLevel) -> &str {
+        let own = self.compat.efforts.as_ref().and_then(|efforts| efforts.get(&level));
+        own.map_or_else(|| if level == ThinkingLevel::Off { "none" } else { level.name() }, String::as_str)
+    }
+
     /// The level at which it is to think, if it is to be told one.
     fn level(&self, request: &Request) -> Option<ThinkingLevel> {
         match request.thinking {

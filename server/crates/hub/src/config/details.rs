@@ -188,8 +188,9 @@ pub(super) fn take(
     if let Some(fields) = said.fields.get("extra_body").and_then(Value::as_object) {
         provider.set_extra_body(fields.clone());
     }
-    if let Some(fields) = said.fields.get("compat") {
-        match serde_json::from_value::<Compat>(fields.clone()) {
+    if let Some(Value::Object(fields)) = said.fields.get("compat") {
+        let fields = with_right_efforts(fields.clone(), &way.field("compat"), &mut found);
+        match serde_json::from_value::<Compat>(Value::Object(fields)) {
             Ok(flags) => provider.set_compat(&flags),
             // A test holds that the table and the type are the same.
             Err(error) => found.fault(way.field("compat"), error.to_string()),
@@ -337,6 +338,9 @@ fn model(
         found.fault(way.field("equivalent_to"), problem);
         fields.remove("equivalent_to");
     }
+    if let Some(Value::Object(flags)) = fields.remove("compat") {
+        fields.insert("compat".to_owned(), with_right_efforts(flags, &way.field("compat"), found).into());
+    }
     let added = fields.remove("headers");
     let mut model = match Defined::read(fields) {
         Ok(model) => model,
@@ -349,6 +353,25 @@ fn model(
         headers(&fields, &way.field("headers"), environment, found, |name, value| model.set_header(name, value));
     }
     Some(model)
+}
+
+/// Flags of a server without the names of levels that cannot be sent.
+fn with_right_efforts(mut flags: Map<String, Value>, way: &Way, found: &mut Found) -> Map<String, Value> {
+    if let Some(Value::Object(efforts)) = flags.get_mut("efforts") {
+        efforts.retain(|level, name| {
+            let problem = if ThinkingLevel::from_name(level).is_none() {
+                let all = ThinkingLevel::ALL.map(|level| format!("`{}`", level.name())).join(", ");
+                format!("there is no such level of thinking; write one of {all}")
+            } else if name.as_str().is_none_or(|name| name.trim().is_empty()) {
+                "it must be the server's name for this level, a text; until it is corrected, the usual name is sent".into()
+            } else {
+                return true;
+            };
+            found.fault(way.field("efforts").field(level), problem);
+            false
+        });
+    }
+    flags
 }
 
 /// The fields of a table that the table of settings has, by its names there; `table_name` and `group` are the beginning

@@ -1,7 +1,7 @@
 //! The settings of what a server wants or refuses: for a provider, and for one of its models.
 
 use super::DefaultValue::Unset;
-use super::Kind::{Choice, Flag};
+use super::Kind::{Choice, Flag, Texts};
 use super::{Setting, USER};
 
 /// The rows under names that begin so, with these words for the default.
@@ -81,6 +81,36 @@ macro_rules! flags {
                 default: Unset($usual),
                 who: USER,
                 words: "Send `strict` with each tool, over Responses.",
+                more: Some("configuration.md#what-a-server-refuses"),
+            },
+            Setting {
+                name: concat!($before, "store"),
+                kind: Flag,
+                default: Unset($usual),
+                who: USER,
+                words: "Send `store: false`, so that the server keeps nothing of the conversation. Over Responses it is \
+                        sent unless this is off, over Chat Completions only if this is on.",
+                more: Some("configuration.md#what-a-server-refuses"),
+            },
+            Setting {
+                name: concat!($before, "call_content"),
+                kind: Choice(&[
+                    ("null", "as most servers have it"),
+                    ("empty", "an empty text"),
+                    ("left_out", "no such field"),
+                ]),
+                default: Unset($usual),
+                who: USER,
+                words: "The `content` of an answer of the model that only calls tools, in Chat Completions.",
+                more: Some("configuration.md#what-a-server-refuses"),
+            },
+            Setting {
+                name: concat!($before, "efforts"),
+                kind: Texts("level"),
+                default: Unset($usual),
+                who: USER,
+                words: "The server's own names for levels of thinking, such as `{ xhigh = \"max\" }`, where it is asked \
+                        for by an effort: over Responses, and by `reasoning_effort` or `reasoning` over Chat Completions.",
                 more: Some("configuration.md#what-a-server-refuses"),
             },
             Setting {

@@ -83,8 +83,8 @@ fn fields(wire: Wire, body: &Value) -> Result<(), String> {
         "tools",
         "messages",
     ];
-    let effort = if wire == Wire::Chat { "reasoning_effort" } else { "model" };
-    only(body, "body", &[&top[..], &[effort]].concat())?;
+    let of_openai: &[_] = if wire == Wire::Chat { &["reasoning_effort", "store"] } else { &[] };
+    only(body, "body", &[&top[..], of_openai].concat())?;
     if wire == Wire::Mistral && (body.get("stream_options").is_some() || body.get("max_completion_tokens").is_some()) {
         return Err("Extra inputs are not permitted: stream_options or max_completion_tokens".into());
     }

@@ -492,6 +492,7 @@ fn another_value(setting: &Setting) -> Value {
         _ if setting.name.ends_with("_url") => json!("https://models.example/v1"),
         _ if setting.name.ends_with(".api_version") => json!("2024-10-21"),
         _ if setting.name.ends_with(".levels") => json!(["low"]),
+        _ if setting.name.ends_with(".efforts") => json!({ "low": "little" }),
         _ if setting.name.ends_with(".key_file") => json!("/no/such/file"),
         _ if setting.name.ends_with(".equivalent_to") => json!("anthropic/claude-haiku-4-5"),
         (ValueKind::Text(_) | ValueKind::Secret, _) => json!("debug"),
@@ -694,7 +695,7 @@ const MINE: &str = r#"
     key_command = ["pass", "show", "mine"]
     headers = { X-Tenant = "env:TENANT", X-Team = "core" }
     extra_body = { service_tier = "flex" }
-    compat = { thinking = "enable_thinking", developer_role = true }
+    compat = { thinking = "enable_thinking", developer_role = true, call_content = "empty", efforts = { max = "ultra" } }
 
     [[providers.mine.model]]
     id = "big"
@@ -806,6 +807,9 @@ const MISTAKES: &[(&str, &str, &str, &str)] = &[
     ("headers.Content-Length", "\"1\"", "", "remove it"),
     ("sign_in.token_url", "\"http://login.example\"", "", "must begin with https://"),
     ("compat.developer", "true", "", "write one of `max_tokens_field`, "),
+    ("compat.efforts.huge", "\"max\"", "", "no such level of thinking; write one of `off`, "),
+    ("compat.efforts.high", "7", "", "the server's name for this level"),
+    ("model[0].compat.efforts.huge", "\"max\"", "", "no such level of thinking"),
     ("model", "7", "", "write it as `[[providers.NAME.model]]`"),
     ("model", "[7]", "model[0]", "it must be a table"),
     ("model[0].name", "\" \"", "", "it must be a text"),

@@ -1,6 +1,6 @@
 //! The differences in what servers want, as a request is written.
 
-use crate::compat::{AskThinking, MaxTokensField};
+use crate::compat::{AskThinking, CallContent, MaxTokensField};
 use crate::data::Thinking;
 use crate::wire::tool_ids::Rule;
 use crate::wire::{Target, images};
@@ -27,6 +27,10 @@ pub(super) struct Wants {
     pub(super) system: &'static str,
     /// The way in which it is asked to let a model think.
     pub(super) ask: AskThinking,
+    /// True if it is told to keep nothing.
+    pub(super) store: bool,
+    /// The content of an answer that only calls tools.
+    pub(super) call_content: CallContent,
     /// The ids that it takes.
     pub(super) ids: Rule,
 }
@@ -59,6 +63,8 @@ pub(super) fn wants(target: &Target) -> Wants {
         user_after_tool: compat.user_after_tool.unwrap_or(!is_mistral),
         system: if compat.developer_role == Some(true) { "developer" } else { "system" },
         ask: compat.thinking.unwrap_or(AskThinking::None),
+        store: compat.store.unwrap_or(false),
+        call_content: compat.call_content.unwrap_or(CallContent::Null),
         ids: if compat.short_call_ids == Some(true) { Rule::Nine } else { Rule::Forty },
     }
 }

@@ -11,7 +11,7 @@ use serde::ser::{SerializeMap, Serializer};
 use serde_json::{Map, Value, json};
 
 use super::dialect::{self, Wants};
-use crate::compat::AskThinking;
+use crate::compat::{AskThinking, CallContent};
 use crate::data::Thinking;
 use crate::wire::Target;
 use crate::wire::tool_ids::fit;
@@ -44,6 +44,7 @@ pub(crate) fn body(target: &Target, request: &Request) -> Result<Vec<u8>, serde_
     serde_json::to_vec(&Body {
         model: &target.model,
         stream: true,
+        store: wants.store.then_some(false),
         stream_options: wants.stream_options.then_some(StreamOptions { include_usage: true }),
         max_tokens: longest.filter(|_| !wants.completion_tokens),
         max_completion_tokens: longest.filter(|_| wants.completion_tokens),
@@ -58,6 +59,8 @@ pub(crate) fn body(target: &Target, request: &Request) -> Result<Vec<u8>, serde_
 struct Body<'a> {
     model: &'a str,
     stream: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    store: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     stream_options: Option<StreamOptions>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -110,8 +113,9 @@ struct Said<'a> {
     reasoning: Option<Cow<'a, str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reasoning_details: Option<&'a Value>,
-    /// Null, and not left out, where there are only calls: some servers look for the field.
-    content: Option<Cow<'a, str>>,
+    /// None if it is left out, and null if it is there without a text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    content: Option<Option<Cow<'a, str>>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     extra_content: Option<&'a Value>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -125,7 +129,7 @@ impl Default for Said<'_> {
             reasoning_content: None,
             reasoning: None,
             reasoning_details: None,
-            content: None,
+            content: Some(None),
             extra_content: None,
             tool_calls: Vec::new(),
         }
@@ -252,7 +256,7 @@ impl<'a> Writer<'a> {
                     result.to_mut().push_str(&text);
                 }
                 (Some(Entry::Tool { .. }), Some(content)) if !wants.user_after_tool => {
-                    let bridge = Said { content: Some(Cow::Borrowed(BRIDGE)), ..Said::default() };
+                    let bridge = Said { content: Some(Some(Cow::Borrowed(BRIDGE))), ..Said::default() };
                     self.entries.extend([Entry::Assistant(bridge), Entry::User(content)]);
                 }
                 (_, Some(content)) => self.entries.push(Entry::User(content)),
@@ -284,6 +288,11 @@ impl<'a> Writer<'a> {
         if content.is_none() && tool_calls.is_empty() {
             return None;
         }
+        let content = match (content, self.wants.call_content) {
+            (None, CallContent::LeftOut) => None,
+            (None, CallContent::Empty) => Some(Some(Cow::Borrowed(""))),
+            (content, _) => Some(content),
+        };
         let tool_calls = self.with_signature(tool_calls);
         let mut said = Said { content, extra_content, tool_calls, ..Said::default() };
         self.think(blocks, &mut said);
@@ -352,12 +361,13 @@ fn asked(target: &Target, wants: Wants, request: &Request) -> Map<String, Value>
         return Map::new();
     }
     let is_on = level.map_or(target.is_thinking, |level| level != ThinkingLevel::Off);
-    let effort = level.unwrap_or(ThinkingLevel::Medium).name();
+    let effort = target.effort(if is_on { level.unwrap_or(ThinkingLevel::Medium) } else { ThinkingLevel::Off });
     let (field, value) = match wants.ask {
-        AskThinking::ReasoningEffort if is_on => ("reasoning_effort", effort.into()),
-        AskThinking::ReasoningEffort if target.thinking == Thinking::Effort => ("reasoning_effort", "none".into()),
+        AskThinking::ReasoningEffort if is_on || target.thinking == Thinking::Effort => {
+            ("reasoning_effort", effort.into())
+        }
         AskThinking::None | AskThinking::ReasoningEffort => return Map::new(),
-        AskThinking::Reasoning => ("reasoning", json!({ "effort": if is_on { effort } else { "none" } })),
+        AskThinking::Reasoning => ("reasoning", json!({ "effort": effort })),
         AskThinking::ReasoningEnabled => ("reasoning", json!({ "enabled": is_on })),
         AskThinking::ThinkingType => ("thinking", json!({ "type": if is_on { "enabled" } else { "disabled" } })),
         AskThinking::EnableThinking => ("enable_thinking", is_on.into()),

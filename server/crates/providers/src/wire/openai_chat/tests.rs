@@ -2,10 +2,10 @@ use ports::model::{Message, Stop, UserBlock};
 use proptest::prelude::*;
 use protocol::AssistantBlock;
 use protocol::content::Usage;
-use protocol::model::ThinkingLevel::{Medium, Off};
+use protocol::model::ThinkingLevel::{Medium, Off, Xhigh};
 use serde_json::{Value, json};
 
-use crate::compat::{AskThinking, MaxTokensField};
+use crate::compat::{AskThinking, CallContent, MaxTokensField};
 use crate::data::Thinking;
 use crate::failure::Fault;
 use crate::wire::testing::{
@@ -609,4 +609,52 @@ fn flags_of_the_users_own_change_what_is_sent() {
     let other = body(&server);
     assert_eq!((&other["max_tokens"], &other["messages"][0]["role"]), (&json!(8000), &json!("developer")));
     assert!(other["stream_options"].is_null() && other["max_completion_tokens"].is_null(), "{other}");
+}
+
+#[test]
+fn a_server_is_told_to_keep_nothing_only_if_it_knows_that() {
+    let store = |name: &str, own: Option<bool>| {
+        let mut server = target(name, "m", Thinking::None);
+        server.compat.store = own.or(server.compat.store);
+        body(WIRE, &server, &request(vec![says("Hi.")])).get("store").cloned()
+    };
+    assert_eq!(store("openai", None), Some(json!(false)));
+    assert_eq!(store("openai", Some(false)), None);
+    assert_eq!(store("plain", None), None);
+    assert_eq!(store("plain", Some(true)), Some(json!(false)));
+}
+
+#[test]
+fn an_answer_that_only_calls_tools_has_the_content_that_the_server_takes() {
+    let said = |blocks: Vec<AssistantBlock>, own: Option<CallContent>| {
+        let mut server = target("plain", "m", Thinking::None);
+        server.compat.call_content = own;
+        let messages = vec![says("go"), Message::Assistant(blocks), Message::ToolResults(vec![result("c", "ok")])];
+        body(WIRE, &server, &request(messages))["messages"][2].get("content").cloned()
+    };
+    for (own, content) in [
+        (None, Some(Value::Null)),
+        (Some(CallContent::Null), Some(Value::Null)),
+        (Some(CallContent::Empty), Some(json!(""))),
+        (Some(CallContent::LeftOut), None),
+    ] {
+        let call = || call("c", "read_file", json!({}));
+        assert_eq!(said(vec![call()], own), content, "{own:?}");
+        assert_eq!(said(vec![text("I look."), call()], own), Some(json!("I look.")), "{own:?}: a text stays as it is");
+    }
+}
+
+#[test]
+fn levels_of_thinking_go_by_the_names_that_the_server_has_for_them() {
+    let asked = |ask, level| {
+        let mut server = target("plain", "m", Thinking::Effort);
+        let names = [(Off, "disabled"), (Xhigh, "max")].map(|(level, name)| (level, name.to_owned()));
+        (server.compat.thinking, server.compat.efforts) = (Some(ask), Some(names.into()));
+        server.level = Some(level);
+        body(WIRE, &server, &request(vec![says("Hi.")]))
+    };
+    for (level, name) in [(Off, "disabled"), (Medium, "medium"), (Xhigh, "max")] {
+        assert_eq!(asked(AskThinking::ReasoningEffort, level)["reasoning_effort"], name);
+        assert_eq!(asked(AskThinking::Reasoning, level)["reasoning"]["effort"], name);
+    }
 }

@@ -20,16 +20,16 @@ pub(crate) fn body(target: &Target, request: &Request) -> Result<Vec<u8>, serde_
     serde_json::to_vec(&Body {
         model: &target.model,
         stream: true,
-        store: false,
+        store: (target.compat.store != Some(false)).then_some(false),
         max_output_tokens: request.max_output_tokens,
         prompt_cache_key: &request.cache_key,
         include: if reasons { &["reasoning.encrypted_content"] } else { &[] },
         // A summary is not asked for unless thinking is: the vendor gives it to verified organisations only.
         reasoning: level.map(|level| match level {
-            ThinkingLevel::Off => Reasoning { effort: "none", summary: None },
+            ThinkingLevel::Off => Reasoning { effort: target.effort(level), summary: None },
             // Nobody reads the thoughts before a few words.
-            level if request.thinking.is_some() => Reasoning { effort: level.name(), summary: None },
-            level => Reasoning { effort: level.name(), summary: Some("auto") },
+            level if request.thinking.is_some() => Reasoning { effort: target.effort(level), summary: None },
+            level => Reasoning { effort: target.effort(level), summary: Some("auto") },
         }),
         instructions: &request.system,
         tools: request.tools.iter().map(|tool| tool_of(target, tool)).collect(),
@@ -41,14 +41,15 @@ pub(crate) fn body(target: &Target, request: &Request) -> Result<Vec<u8>, serde_
 struct Body<'a> {
     model: &'a str,
     stream: bool,
-    store: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    store: Option<bool>,
     max_output_tokens: u64,
     #[serde(skip_serializing_if = "str::is_empty")]
     prompt_cache_key: &'a str,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     include: &'static [&'static str],
     #[serde(skip_serializing_if = "Option::is_none")]
-    reasoning: Option<Reasoning>,
+    reasoning: Option<Reasoning<'a>>,
     #[serde(skip_serializing_if = "str::is_empty")]
     instructions: &'a str,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -57,8 +58,8 @@ struct Body<'a> {
 }
 
 #[derive(Serialize)]
-struct Reasoning {
-    effort: &'static str,
+struct Reasoning<'a> {
+    effort: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     summary: Option<&'static str>,
 }

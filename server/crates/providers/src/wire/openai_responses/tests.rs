@@ -358,3 +358,14 @@ fn strict_is_left_out_for_a_server_that_does_not_know_it() {
     server.compat.strict = Some(false);
     assert!(strict(&server).is_null());
 }
+
+#[test]
+fn what_a_server_does_not_know_is_left_out_and_levels_go_by_its_names() {
+    let mut server = Target { level: Some(ThinkingLevel::Xhigh), ..gpt() };
+    let asked = |server: &Target| body(WIRE, server, &request(vec![says("Hi.")]));
+    assert_eq!(asked(&server)["store"], false);
+    server.compat.store = Some(false);
+    server.compat.efforts = Some([(ThinkingLevel::Xhigh, "max".to_owned())].into());
+    let other = asked(&server);
+    assert_eq!((other.get("store"), &other["reasoning"]["effort"]), (None, &json!("max")));
+}
