@@ -152,11 +152,8 @@ async fn a_gateway_that_speaks_each_makers_protocol_is_one_provider() {
     }
     let asked = model.asked();
     let places: Vec<_> = asked.iter().map(|asked| (asked.model(), asked.place())).collect();
-    let expected = [
-        ("claude-opus-5-5", "/v1/messages"),
-        ("gpt-6.1-sol", "/v1/responses"),
-        ("other", "/v1/chat/completions"),
-    ];
+    let expected =
+        [("claude-opus-5-5", "/v1/messages"), ("gpt-6.1-sol", "/v1/responses"), ("other", "/v1/chat/completions")];
     assert_eq!(places, expected);
     assert_eq!((asked[0].header("x-api-key"), asked[0].header("authorization")), (Some(KEY), None));
     assert_eq!(asked[1].header("authorization"), Some(format!("Bearer {KEY}").as_str()));

@@ -24,6 +24,17 @@ impl Provider {
         }
     }
 
+    /// The address of its list of models.
+    ///
+    /// # Errors
+    /// As [`request_url`](Self::request_url).
+    pub(crate) fn listing_url(&self) -> Result<Url, String> {
+        let base = self.base_url.trim().trim_end_matches('/');
+        let vendor = self.vendor().filter(|_| !has_path(base));
+        let path = vendor.and_then(|vendor| vendor.list_path.as_deref()).unwrap_or_default();
+        endpoint(&format!("{base}{path}"), &self.wire.listing())
+    }
+
     /// Its address with the path of a model in the project of its account, if its vendor has such paths; none if the
     /// address names a project itself. A gateway's own path comes before it.
     fn in_project(&self, wire: Wire, model: &str) -> Option<String> {
@@ -47,13 +58,17 @@ impl Provider {
             return address;
         }
         let base = self.base_url.trim().trim_end_matches('/');
-        let has_path = base.split_once("://").is_none_or(|(_, rest)| rest.contains(['/', '?', '#']));
         // Paths with a project are of no use without one.
-        let vendor = self.vendor().filter(|vendor| !has_path && !vendor.has_projects());
+        let vendor = self.vendor().filter(|vendor| !has_path(base) && !vendor.has_projects());
         let route = vendor.and_then(|vendor| vendor.route_over(wire, model));
         let path = route.map(|route| route.path.as_str()).or(vendor.and_then(|vendor| vendor.path.as_deref()));
         path.map_or_else(|| self.base_url.clone(), |path| format!("{base}{path}"))
     }
+}
+
+/// True if an address has a path of its own.
+fn has_path(base: &str) -> bool {
+    base.split_once("://").is_none_or(|(_, rest)| rest.contains(['/', '?', '#']))
 }
 
 /// The problem with an address, in words without the address, which may hold a key; none if requests could go there.
@@ -147,6 +162,35 @@ mod tests {
         ] {
             assert_eq!(url("azure", base, version, wire, "my gpt/5"), expected, "{base}");
         }
+    }
+
+    #[test]
+    fn opencode_is_asked_over_the_protocol_of_each_models_maker_below_one_host() {
+        let mut settings = Settings::default();
+        settings.set_provider("opencode", None, Some("k".into()), None, vec![]).unwrap();
+        let opencode = settings.provider_mut("opencode").unwrap();
+        let list = opencode.listing_url().unwrap();
+        assert_eq!(list.as_str(), "https://opencode.ai/inference/v1/models");
+        for (model, wire, path) in [
+            ("claude-opus-5-5", Wire::Anthropic, "anthropic/v1/messages"),
+            ("qwen3.8-flash", Wire::Anthropic, "anthropic/v1/messages"),
+            ("gpt-6.1-sol", Wire::OpenAiResponses, "openai/v1/responses"),
+            ("grok-4.7", Wire::OpenAiResponses, "openai/v1/responses"),
+            ("gemini-4-argon", Wire::Gemini, "google/v1beta/models/gemini-4-argon:streamGenerateContent?alt=sse"),
+            ("glm-5.3", Wire::OpenAiChat, "openai/v1/chat/completions"),
+            ("qwen3.8-max", Wire::OpenAiChat, "openai/v1/chat/completions"),
+        ] {
+            assert_eq!(opencode.wire_of(model), wire, "{model}");
+            let asked = opencode.request_url(wire, model).unwrap();
+            assert_eq!(asked.as_str(), format!("https://opencode.ai/inference/{path}"), "{model}");
+            let key = crate::Secret::new("k");
+            assert_eq!(opencode.key_header(wire, &key).unwrap().0, "authorization", "{model}");
+        }
+        settings.set_provider("opencode", Some("https://opencode.ai/zen/v1".into()), None, None, vec![]).unwrap();
+        let older = settings.provider_mut("opencode").unwrap();
+        assert_eq!(older.listing_url().unwrap().path(), "/zen/v1/models", "an address with a path counts as it is");
+        let asked = older.request_url(Wire::Anthropic, "claude-opus-5-5").unwrap();
+        assert_eq!(asked.path(), "/zen/v1/messages");
     }
 
     #[test]

@@ -31,8 +31,8 @@ pub struct Compat {
     pub developer_role: Option<bool>,
     /// True if `strict` may be said of a tool. Over Chat Completions it never is.
     pub strict: Option<bool>,
-    /// True if it is told with `store` to keep nothing of the conversation. If nothing is said, it is over Responses, and
-    /// not over Chat Completions.
+    /// True if it is told with `store` to keep nothing of the conversation. If nothing is said, it is told so over
+    /// Responses, and not over Chat Completions.
     pub store: Option<bool>,
     /// The content of an answer of the model's that only calls tools, in Chat Completions.
     pub call_content: Option<CallContent>,
@@ -52,6 +52,9 @@ pub struct Compat {
     pub eager_input_streaming: Option<bool>,
     /// The header that carries the key.
     pub key_header: Option<KeyHeader>,
+    /// True if it wants to know by `x-opencode-session` which requests belong to one conversation: OpenCode refuses
+    /// requests without it (github.com/tingly-dev/tingly-box/pull/1715).
+    pub opencode_session: Option<bool>,
 }
 
 /// The name of the field for the longest answer.
@@ -156,6 +159,7 @@ impl Compat {
             cache_hour: self.cache_hour.or(under.cache_hour),
             eager_input_streaming: self.eager_input_streaming.or(under.eager_input_streaming),
             key_header: self.key_header.or(under.key_header),
+            opencode_session: self.opencode_session.or(under.opencode_session),
         }
     }
 }

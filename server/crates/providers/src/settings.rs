@@ -411,6 +411,7 @@ impl Provider {
         let usual = match self.dialect {
             Some(flags) => Compat {
                 key_header: host.key_header,
+                opencode_session: host.opencode_session,
                 betas: host.betas,
                 effort_messages: host.effort_messages,
                 cache_diagnosis: host.cache_diagnosis,
@@ -423,7 +424,8 @@ impl Provider {
         self.own.over(&usual)
     }
 
-    /// The wire of a model: the user's for this model, else its vendor's, unless the user said what the provider speaks.
+    /// The wire of a model: the user's for this model, else its vendor's, unless the user said what the provider
+    /// speaks.
     pub(crate) fn wire_of(&self, model: &str) -> Wire {
         if let Some(wire) = self.described(model).and_then(|own| own.wire) {
             return wire;

@@ -53,6 +53,8 @@ pub(crate) struct Vendor {
     pub(crate) signed: Option<Cloud>,
     /// The path after the host, if the address has none of its own.
     pub(crate) path: Option<String>,
+    /// The path after the host below which its list of models is, if the address has no path of its own.
+    pub(crate) list_path: Option<String>,
     /// The path below the version where it tells the credit of a key, if it does.
     pub(crate) quota_path: Option<String>,
     /// The variable that names a dated version of the API.

@@ -217,11 +217,15 @@ impl Wire {
 
     /// The headers of a request, without the key.
     pub(crate) fn headers(self, target: &Target, request: &Request) -> Vec<(&'static str, Cow<'static, str>)> {
-        match self {
+        let mut headers = match self {
             Self::Anthropic => anthropic::headers(target, request),
             Self::AnthropicVertex => anthropic::headers_of_vertex(target, request),
             Self::OpenAiResponses | Self::OpenAiChat | Self::Gemini | Self::Converse => Vec::new(),
+        };
+        if target.compat.opencode_session == Some(true) && !request.cache_key.is_empty() {
+            headers.push(("x-opencode-session", Cow::Owned(request.cache_key.clone())));
         }
+        headers
     }
 
     /// The header that carries a key, hidden from `Debug`; none if the key holds what no header can.

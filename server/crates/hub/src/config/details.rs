@@ -363,7 +363,8 @@ fn with_right_efforts(mut flags: Map<String, Value>, way: &Way, found: &mut Foun
                 let all = ThinkingLevel::ALL.map(|level| format!("`{}`", level.name())).join(", ");
                 format!("there is no such level of thinking; write one of {all}")
             } else if name.as_str().is_none_or(|name| name.trim().is_empty()) {
-                "it must be the server's name for this level, a text; until it is corrected, the usual name is sent".into()
+                "it must be the server's name for this level, a text; until it is corrected, the usual name is sent"
+                    .into()
             } else {
                 return true;
             };

@@ -187,6 +187,15 @@ macro_rules! flags {
                 words: "The header that carries the key.",
                 more: Some("configuration.md#what-a-server-refuses"),
             },
+            Setting {
+                name: concat!($before, "opencode_session"),
+                kind: Flag,
+                default: Unset($usual),
+                who: USER,
+                words: "Send the header `x-opencode-session`, which tells by a name without a meaning which requests \
+                        belong to one conversation. OpenCode refuses requests without it.",
+                more: Some("configuration.md#what-a-server-refuses"),
+            },
         ]
     };
 }

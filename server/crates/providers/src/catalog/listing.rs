@@ -238,7 +238,7 @@ pub(super) async fn ask_now(provider: &Provider, http: &Clients) -> Answer {
 pub(super) async fn lists_for_anybody(provider: &Provider, http: &Clients) -> Result<bool, Unlisted> {
     let url = match bedrock::address(provider) {
         Some(address) => amazon::place(&address)?,
-        None => endpoint(&provider.base_url, &provider.wire.listing())?,
+        None => provider.listing_url()?,
     };
     match in_time(PATIENCE, ask_page_as(None, url, provider, None, http)).await {
         Ok(body) => Ok(parse(&body, in_folders(provider)).is_some_and(|models| !models.is_empty())),
@@ -301,7 +301,7 @@ async fn ask(provider: &Provider, http: &Clients, patience: Duration, of_ollama:
 async fn ask_for_all(provider: &Provider, key: Option<&Secret>, http: &Clients) -> Answer {
     match bedrock::address(provider) {
         Some(address) => amazon::list(&address, provider, key, http).await,
-        None => ask_at(endpoint(&provider.base_url, &provider.wire.listing())?, provider, key, http).await,
+        None => ask_at(provider.listing_url()?, provider, key, http).await,
     }
 }
 

@@ -1,4 +1,4 @@
-use ports::model::{Message, Stop, UserBlock};
+use ports::model::{Message, Request, Stop, UserBlock};
 use proptest::prelude::*;
 use protocol::AssistantBlock;
 use protocol::content::Usage;
@@ -656,5 +656,21 @@ fn levels_of_thinking_go_by_the_names_that_the_server_has_for_them() {
     for (level, name) in [(Off, "disabled"), (Medium, "medium"), (Xhigh, "max")] {
         assert_eq!(asked(AskThinking::ReasoningEffort, level)["reasoning_effort"], name);
         assert_eq!(asked(AskThinking::Reasoning, level)["reasoning"]["effort"], name);
+    }
+}
+
+#[test]
+fn opencode_is_told_over_every_wire_which_requests_belong_together() {
+    let asked = Request { cache_key: "a-session".to_owned(), ..request(vec![says("Hi.")]) };
+    let told = |wire: Wire, server: &Target| {
+        let headers = wire.headers(server, &asked);
+        headers.into_iter().find(|(name, _)| *name == "x-opencode-session").map(|(_, value)| value.into_owned())
+    };
+    let plain = target("plain", "m", Thinking::None);
+    let opencode =
+        Target { compat: crate::vendors::of_address("https://opencode.ai/inference/openai/v1"), ..plain.clone() };
+    for wire in [WIRE, Wire::OpenAiResponses, Wire::Anthropic, Wire::Gemini] {
+        assert_eq!(told(wire, &opencode).as_deref(), Some("a-session"), "{wire:?}");
+        assert_eq!(told(wire, &plain), None, "{wire:?}");
     }
 }
