@@ -76,10 +76,22 @@ async fn a_model_that_is_picked_is_a_choice_even_if_it_is_the_usual_one_and_a_le
 
 #[tokio::test]
 async fn a_fast_model_names_the_conversation_and_changes_selections() {
+    small_work_is_done_by_model_3("fast_model = \"test/model-3\"").await;
+}
+
+#[tokio::test]
+async fn a_setting_that_names_another_role_follows_it() {
+    small_work_is_done_by_model_3(
+        "plan_model = \"test/model-3\"\ntitle_model = \"nobody/nothing, @plan\"\ninstruct_model = \"@title\"",
+    )
+    .await;
+}
+
+async fn small_work_is_done_by_model_3(lines: &str) {
     let is_title = |asked: &Asked| asked.system().contains("You name conversations");
     let model =
         ModelServer::responding(move |asked| Answer::says(if is_title(asked) { "Greetings" } else { "Done." })).await;
-    let (setup, project) = (configured(&model, "fast_model = \"test/model-3\""), project());
+    let (setup, project) = (configured(&model, lines), project());
     let client = Client::start(&setup, &project, Profile::panel()).await;
     let session = client.new_session().await;
     client.prompt(&session, "Hello.").await;
@@ -96,5 +108,23 @@ async fn a_fast_model_names_the_conversation_and_changes_selections() {
     let of_turn = requests.iter().find(|asked| !is_title(asked) && asked.user_text().contains("Hello."));
     assert_eq!(of_turn.map(Asked::model), Some("model-1"));
     client.waive("azimuth/event");
+    assert_eq!(client.finish().await, 0);
+}
+
+#[tokio::test]
+async fn a_role_is_a_name_for_its_models_wherever_one_is_named_and_one_without_is_an_error() {
+    let model = ModelServer::start(["Fast.", "Wise."].map(Answer::says)).await;
+    let lines = "fast_model = \"test/model-2\"\nplan_model = \"test/model-3\"";
+    let (setup, project) = (configured(&model, lines), project());
+    let client = Client::start(&setup, &project, Profile::panel()).await;
+    let new = json!({ "model": "@fast" });
+    let session = client.call::<methods::SessionNew>(new).await.session.session_id;
+    turn(&client, &session, "Who is there?").await;
+    let wrong = json!({ "sessionId": session, "model": "@oracle" });
+    let error = client.request("azimuth/model/select", wrong).await.unwrap_err();
+    assert!(error.message.contains("`@oracle` names no model, since `oracle_model` does not"), "{}", error.message);
+    turn(&client, &session, "/model @plan\nAnd now?").await;
+    let asked: Vec<_> = model.asked().iter().map(|asked| asked.model().to_owned()).collect();
+    assert_eq!(asked, ["model-2", "model-3"]);
     assert_eq!(client.finish().await, 0);
 }

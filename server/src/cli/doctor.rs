@@ -16,6 +16,7 @@ use process::sandbox::{self, Policy, Support};
 use process::{Confinement, environment::withheld, programs};
 use project::paths::Roots;
 use protocol::ToolCallId;
+use protocol::role::Role;
 use protocol::servers::ServerState;
 use protocol::terminal::SandboxMode;
 use shell::{RunOptions, Shell, ShellConfig, Trust};
@@ -64,7 +65,7 @@ pub(super) async fn run(_log: Option<String>) -> Result<ExitCode, Failure> {
     if let Some(config) = &config {
         sandbox(&mut report, config, policy.as_deref())?;
         surroundings(&mut report, config).await?;
-        models(&mut report, config.providers.clone(), config.oracle_model.as_deref()).await?;
+        models(&mut report, config).await?;
     }
     match shell(&folder).await {
         Ok(found) => report.good("shell", &found)?,
@@ -170,8 +171,8 @@ async fn keys(report: &mut Report, mut config: Config) -> Result<(), Failure> {
     Ok(())
 }
 
-async fn models(report: &mut Report, settings: providers::Settings, oracle: Option<&str>) -> Result<(), Failure> {
-    let catalog = providers::Catalog::new(settings);
+async fn models(report: &mut Report, config: &Config) -> Result<(), Failure> {
+    let catalog = providers::Catalog::new(config.providers.clone());
     let models = catalog.list().await;
     let mut by_provider: Vec<(&str, Vec<&protocol::model::ModelInfo>)> = Vec::new();
     for model in &models {
@@ -193,15 +194,17 @@ async fn models(report: &mut Report, settings: providers::Settings, oracle: Opti
             report.note(&model.id, warning)?;
         }
     }
-    match catalog.default_model().await {
+    let default = catalog.default_model().await;
+    match &default {
         Ok(model) => match &model.info().warning {
             Some(warning) => report.warn("default model", &format!("{}: {warning}", model.info().id))?,
             None => report.good("default model", &model.info().id)?,
         },
         Err(error) => report.bad("default model", &error.to_string())?,
     }
-    let Some(oracle) = oracle else { return Ok(()) };
-    let found = catalog.resolve(oracle).await.map_err(|error| error.to_string());
+    let default = default.ok().map(|model| model.info().selector());
+    let Some(oracle) = config.chain_with_default(Role::Oracle, default.as_deref()) else { return Ok(()) };
+    let found = catalog.resolve(&oracle).await.map_err(|error| error.to_string());
     match found.as_ref().map(|model| model.info()) {
         Ok(info) if info.available => report.good("second opinions", &info.id),
         Ok(info) => {

@@ -12,6 +12,7 @@ use hub::config::{self, ChatAnswers, Config, Editor, InCompletion};
 use hub::log;
 use hub::{Coming, Connection, GRACE, Input};
 use protocol::event::Severity;
+use protocol::role::Role;
 use serde_json::Value;
 use tokio::sync::{oneshot, watch};
 use tokio::task::spawn_blocking;
@@ -171,8 +172,8 @@ impl Settings {
         let suggestions = Suggestions {
             in_completion: config.inline_in_completion,
             edits_as_actions: config.inline_edits_as_actions,
-            has_model: config.completion_model.is_some(),
-            has_edit_model: config.next_edit_model.is_some(),
+            has_model: config.has_model_for(Role::Completion),
+            has_edit_model: config.has_model_for(Role::NextEdit),
         };
         self.suggestions.send_if_modified(|before| before.replace(suggestions) != Some(suggestions));
         let said = std::mem::replace(&mut client.said, messages.clone());

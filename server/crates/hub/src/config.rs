@@ -17,9 +17,11 @@ mod layer;
 pub mod layers;
 mod lines;
 mod restriction;
+mod roles;
 pub mod secrets;
 mod words;
 
+use std::collections::BTreeMap;
 use std::ops::{Deref, DerefMut};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -29,6 +31,7 @@ use accounts::{Accounts, Vendor};
 use permission::Rules;
 use ports::edit::EditForm;
 use protocol::mode::{Mode, Runs};
+use protocol::role::Role;
 use protocol::terminal::SandboxMode;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -39,6 +42,7 @@ pub use self::layer::{Layer, Permissions};
 pub(crate) use self::layers::load_with;
 pub use self::layers::{ConfigError, Editor, Sources, from_editor, load};
 pub(crate) use self::lines::of_provider as line_of_provider;
+pub(crate) use self::roles::{Reference, with_default};
 
 /// When an answer is written into a chat document, for a client without a panel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -215,11 +219,6 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// The model of turns in a mode, if the mode has one of its own.
-    pub(crate) fn model_of(&self, mode: Mode) -> Option<&String> {
-        self.plan_model.as_ref().filter(|_| mode.info().runs == Runs::OnlyReading)
-    }
-
     /// The defaults.
     fn of_table() -> Self {
         let defaults = layer::plain().map(|setting| (setting.name, layer::default_of(setting))).collect();
@@ -248,6 +247,8 @@ impl Settings {
 pub struct Config {
     /// The settings in force.
     pub settings: Settings,
+    /// The place of the setting of each role that has one: a file, or another layer in words.
+    pub(crate) places: BTreeMap<Role, String>,
     /// The permission rules, each with where it comes from.
     pub rules: Rules,
     /// Models, their hosts and keys.
@@ -273,6 +274,7 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             settings: Settings::of_table(),
+            places: BTreeMap::new(),
             rules: Rules::default(),
             providers: providers::Settings::default(),
             sign_ins: Vec::new(),
@@ -301,16 +303,15 @@ impl DerefMut for Config {
 }
 
 impl Config {
+    /// The chain of models of turns in a mode, if the mode has one of its own.
+    pub(crate) fn chain_of_mode(&self, mode: Mode) -> Option<String> {
+        self.chain(Role::Plan).filter(|_| mode.info().runs == Runs::OnlyReading)
+    }
+
     /// The settings that name a model of a provider, with what they name.
     pub(crate) fn models_of(&self, provider: &str) -> Vec<(&'static str, String)> {
         let is_of = |name: &str| name.split_once('/').is_some_and(|(before, _)| before == provider);
-        let mut values = self.values().unwrap_or_default();
-        // By their names, so that none is forgotten.
-        let settings = layer::plain().filter(|setting| setting.name == "model" || setting.name.ends_with("_model"));
-        let named = settings.filter_map(|setting| match values.remove(setting.name)? {
-            Value::String(list) => Some((setting.name, list)),
-            _ => None,
-        });
+        let named = Role::ALL.into_iter().filter_map(|role| Some((role.setting(), self.of_role(role)?.to_owned())));
         named.filter(|(_, list)| providers::catalog::names(list).any(is_of)).collect()
     }
 

@@ -43,6 +43,7 @@ use protocol::inline::{
     InlineEvent, InlineExplainParams, InlineExplainResult, InlineFeedbackParams, InlineState, InlineStatusParams,
     Reason, Rule,
 };
+use protocol::role::Role;
 use tokio::sync::{mpsc, oneshot};
 
 use self::asked::Waiting;
@@ -343,7 +344,7 @@ impl Task {
             self.admitted.clear();
         }
         // A model that has only to be named is there at once; one of this machine may be started later.
-        if self.source.model.is_err() && self.config.completion_model.is_some() {
+        if self.source.model.is_err() && self.config.chain(Role::Completion).is_some() {
             let pause = (RETRY * 2_u32.saturating_pow(self.retries)).min(LONGEST_RETRY);
             self.retries = self.retries.saturating_add(1);
             self.beside(async move {

@@ -200,7 +200,8 @@ impl Router {
             (Message::Input(input), Some(id)) => self.input(id, input),
             (Message::Idle { session, handled }, _) => self.idle(&session, handled),
             (Message::NewSession(caller, new, requester), _) => {
-                drop(tokio::spawn(create(self.shared.clone(), caller, new, requester)))
+                let (shared, config) = (self.shared.clone(), Arc::clone(&self.config));
+                drop(tokio::spawn(create(shared, config, caller, new, requester)));
             }
             (Message::Created(session, new, caller, requester), _) => self.created(session, new, caller, requester),
             (Message::AcceptSuggestion(caller, folders, suggestion), _) => {
@@ -412,7 +413,7 @@ impl Router {
     fn session_new(&mut self, id: ClientId, params: SessionNewParams, reply: Reply<SessionNewResult>) {
         let Some(client) = self.clients.get(&id) else { return };
         let caller = client.caller.clone();
-        let (shared, of_client) = (self.shared.clone(), client.folders.clone());
+        let (shared, config, of_client) = (self.shared.clone(), Arc::clone(&self.config), client.folders.clone());
         tokio::spawn(async move {
             // It has to be confirmed for a session that is there.
             if params.mode.is_some_and(Mode::needs_confirmation) {
@@ -435,7 +436,7 @@ impl Router {
                         parent: None,
                         purpose: Purpose::Chat,
                     };
-                    return create(shared, caller, new, Requester::Client(reply)).await;
+                    return create(shared, config, caller, new, Requester::Client(reply)).await;
                 }
                 Ok(_) => {
                     let text = "there is no folder to work in: open a folder in the editor, or name one in `folders`";
@@ -530,10 +531,10 @@ fn ending() -> Error {
 }
 
 /// Makes a session in the store, and comes back with it as [`Message::Created`].
-async fn create(shared: Shared, caller: Caller, mut new: NewSession, requester: Requester) {
+async fn create(shared: Shared, config: Arc<Config>, caller: Caller, mut new: NewSession, requester: Requester) {
     if let Some(name) = &new.model {
         let is_user = matches!(requester, Requester::Client(_));
-        match session::meant_model(&shared, name, is_user).await {
+        match session::meant_model(&shared, &config, name, is_user).await {
             Ok(name) => new.model = Some(name),
             Err(error) => return requester.fail(error),
         }

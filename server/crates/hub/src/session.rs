@@ -47,6 +47,7 @@ use ports::model::Model;
 use ports::store::SessionLock;
 use protocol::inline::InlineInstructResult;
 use protocol::model::{ModelSelectParams, ModelSelectResult};
+use protocol::role::Role;
 use protocol::session::{Purpose, SessionInfo, SessionNewResult, SessionRenameParams};
 use protocol::terminal::Done;
 use protocol::{ErrorCode, Event, SessionId, methods};
@@ -58,8 +59,9 @@ use self::gate::Gate;
 use self::hosting::{Inbox, Open, begin};
 use self::ids::Ids;
 pub(super) use self::models::{
-    Chosen, ModelChain, Switched, choose_for_session, choose_model, default_model, is_other_level, kept_chain,
-    meant_model, model_changed, model_chosen, named_model, note_levels, recent_models, resolve_model, usable,
+    Chosen, ModelChain, Switched, chain_of, chain_of_mode, choose_for_session, choose_model, default_model,
+    is_other_level, kept_chain, meant_model, model_changed, model_chosen, named_model, note_levels, recent_models,
+    resolve_model, usable,
 };
 use self::prompts::Prompts;
 use self::reading::Reading;
@@ -422,7 +424,7 @@ impl Session {
                 self.shared.secrets.learn(&config);
                 let before = std::mem::replace(&mut self.config, config);
                 self.edits.problems().set_wait(self.config.wait_for_problems());
-                self.reading.set_oracle(self.config.oracle_model.as_deref());
+                self.reading.set_oracle(self.config.chain(Role::Oracle).as_deref());
                 let State { mode, accept_edits, .. } = self.state;
                 let news = self.gate.configured(&before, &self.config, mode, accept_edits);
                 self.record_all(news);
@@ -530,7 +532,7 @@ impl Session {
         let only_here = params.only_here || self.state.purpose != Purpose::Chat;
         self.work.begin();
         tokio::spawn(async move {
-            let chosen = choose_for_session(&shared, &params.model, known.as_ref(), only_here).await;
+            let chosen = choose_for_session(&shared, &config, &params.model, known.as_ref(), only_here).await;
             let (model, name, by_default) = match chosen {
                 Ok((model, mut name)) => {
                     name = kept_chain(&name, model.info(), known.as_ref()).unwrap_or(name);

@@ -24,6 +24,7 @@ pub mod mode;
 pub mod model;
 pub mod permission;
 pub mod review;
+pub mod role;
 pub mod servers;
 pub mod session;
 pub mod settings;

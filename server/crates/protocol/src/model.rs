@@ -112,6 +112,12 @@ pub fn selector(model: &str, level: Option<ThinkingLevel>) -> String {
     level.map_or_else(|| model.to_owned(), |level| format!("{model}:{}", level.name()))
 }
 
+/// A name without the level behind it. Other words behind a colon are a part of it (`qwen3:8b`).
+pub fn without_level(name: &str) -> &str {
+    let is_level = |end: &str| end.eq_ignore_ascii_case(DEFAULT_LEVEL) || ThinkingLevel::from_name(end).is_some();
+    name.rsplit_once(':').filter(|(_, end)| is_level(end)).map_or(name, |(name, _)| name)
+}
+
 /// The reason why a turn asks another model than its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -244,4 +250,22 @@ pub struct ModelSelectParams {
 pub struct ModelSelectResult {
     /// The selected model.
     pub model: ModelInfo,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_level_is_left_out_of_a_name() {
+        for (name, without) in [
+            ("test/model-1:high", "test/model-1"),
+            ("opus:Default", "opus"),
+            ("test/model-1", "test/model-1"),
+            ("ollama/qwen3:8b", "ollama/qwen3:8b"),
+            ("ollama/qwen3:8b:low", "ollama/qwen3:8b"),
+        ] {
+            assert_eq!(without_level(name), without);
+        }
+    }
 }

@@ -164,8 +164,8 @@ const GENERAL: &[Setting] = &[
         default: Unset("the last one chosen, else the first usable one"),
         who: Who { user: Set, editor: KnownModel, project: Never },
         words: "The model of new sessions: an id such as `anthropic/claude-sonnet-5-5`, or an alias. `azimuth models` \
-                lists them. Of several names with commas between them, the first that can be used counts; that holds for \
-                each setting that names a model.",
+                lists them. Of several names with commas between them, the first that can be used counts, and `@fast` \
+                stands for the models of `fast_model`; that holds for each setting that names a model.",
         more: Some("configuration.md#models-for-different-work"),
     },
     Setting {

@@ -6,13 +6,14 @@ use std::time::Duration;
 
 use permission::{Rule, SourcedRule};
 use protocol::permission::RuleOrigin;
+use protocol::role::Role;
 use protocol::settings::{May, Setting};
 use serde_json::Value;
 
 use super::layer::{Layer, Permissions, Values, plain};
 use super::lines::Way;
 use super::restriction::restricted;
-use super::{Config, Sandbox, details, dirs, files, key_command, secrets, words};
+use super::{Config, Sandbox, details, dirs, files, key_command, roles, secrets, words};
 use crate::log;
 
 /// The sources of the layers.
@@ -106,7 +107,9 @@ pub(crate) fn load_with(sources: Sources<'_>, text: Result<&str, &String>) -> Co
     // Whoever starts the program chose it for this run, so it counts more than what is written down.
     if let Some(model) = environment("AZIMUTH_MODEL").filter(|model| !model.trim().is_empty()) {
         config.settings.model = Some(model);
+        config.places.insert(Role::Default, "the variable AZIMUTH_MODEL".to_owned());
     }
+    config.warnings.extend(config.idle_references());
     config.take_accounts(environment);
     config.secrets.extend(secrets::of_environment(environment, &config.settings.shown_environment));
     let mut config = config.with_projects(folders);
@@ -208,7 +211,10 @@ impl Config {
         environment: &dyn Fn(&str) -> Option<String>,
     ) -> Vec<String> {
         let Permissions { allow, ask, deny } = layer.permissions;
-        let mut problems: Vec<_> = self.set(layer.values, place).err().into_iter().collect();
+        let mut values = layer.values;
+        let faults = roles::take_out_mistakes(&mut values, &self.settings);
+        let mut problems: Vec<_> = self.set(values, place).err().into_iter().collect();
+        problems.extend(faults.iter().map(|fault| fault.in_words(text)));
         problems.extend(add(&mut self.rules.allow, &allow, RuleOrigin::User, place));
         problems.extend(add(&mut self.rules.ask, &ask, RuleOrigin::User, place));
         problems.extend(add(&mut self.rules.deny, &deny, RuleOrigin::User, place));
@@ -348,7 +354,9 @@ impl Config {
             said.remove("log");
             self.warnings.push(format!("{place}: log: {problem}"));
         }
+        let named: Vec<_> = Role::ALL.into_iter().filter(|role| said.contains_key(role.setting())).collect();
         self.settings = self.settings.with(said).map_err(|error| words::without_values(&error.to_string()))?;
+        self.places.extend(named.into_iter().map(|role| (role, place.to_owned())));
         // The copies of it that others hold.
         self.rules.asks_project_commands = !self.settings.project_commands;
         self.providers.idle_timeout = Duration::from_secs(self.settings.idle_timeout.into());

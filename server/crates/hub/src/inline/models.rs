@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use ports::complete::{Complete, EditNext};
 use protocol::inline::{Reason, Rule};
+use protocol::role::Role;
 
 use crate::config::Config;
 use crate::post::Shared;
+use crate::session::chain_of;
 
 /// The value of `completion_model` for a model that is found on this machine.
 pub(crate) const LOCAL: &str = "local";
@@ -44,8 +46,7 @@ pub(super) fn is_other(old: &Config, new: &Config) -> bool {
         };
         config.providers.providers.iter().map(of).collect::<Vec<_>>()
     };
-    old.completion_model != new.completion_model
-        || old.next_edit_model != new.next_edit_model
+    [Role::Completion, Role::NextEdit].into_iter().any(|role| old.chain(role) != new.chain(role))
         || old.hosts_unknown != new.hosts_unknown
         || old.enabled_models != new.enabled_models
         || old.disabled_providers != new.disabled_providers
@@ -54,7 +55,7 @@ pub(super) fn is_other(old: &Config, new: &Config) -> bool {
 
 /// True if a configuration names a model.
 pub(super) fn are_named(config: &Config) -> bool {
-    config.completion_model.is_some() || config.next_edit_model.is_some()
+    config.chain(Role::Completion).is_some() || config.chain(Role::NextEdit).is_some()
 }
 
 /// The models that a configuration names.
@@ -74,9 +75,9 @@ pub(super) async fn source(shared: &Shared, config: &Config) -> Source {
 }
 
 async fn completing(shared: &Shared, config: &Config) -> Result<Arc<dyn Complete>, Reason> {
-    let Some(chain) = config.completion_model.as_deref() else { return Err(Rule::NotSet.into()) };
+    let Some(chain) = chain_of(shared, config, Role::Completion).await else { return Err(Rule::NotSet.into()) };
     let mut first = None;
-    for name in providers::catalog::names(chain) {
+    for name in providers::catalog::names(&chain) {
         match completing_by(shared, config, name).await {
             Ok(model) => return Ok(model),
             Err(reason) => first.get_or_insert(reason),
@@ -102,9 +103,9 @@ async fn completing_by(shared: &Shared, config: &Config, name: &str) -> Result<A
 }
 
 async fn editing(shared: &Shared, config: &Config) -> Result<Arc<dyn EditNext>, Reason> {
-    let Some(chain) = config.next_edit_model.as_deref() else { return Err(Rule::NotSet.into()) };
+    let Some(chain) = chain_of(shared, config, Role::NextEdit).await else { return Err(Rule::NotSet.into()) };
     let mut first = None;
-    for name in providers::catalog::names(chain) {
+    for name in providers::catalog::names(&chain) {
         match providers::next_edit::resolve(&config.providers, &shared.parts.catalog, name).await {
             Ok(model) => return Ok(model),
             Err(error) => first.get_or_insert(Reason { rule: Rule::NoModel, words: format!("{error}.") }),

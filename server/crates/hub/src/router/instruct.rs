@@ -1,7 +1,10 @@
 //! A first instruction to change a document ("change this"), for which a session is made.
 
+use std::sync::Arc;
+
 use protocol::ErrorCode;
 use protocol::inline::{InlineInstructParams, InlineInstructResult};
+use protocol::role::Role;
 use protocol::session::{Mode, Purpose};
 
 use super::super::instruction::Instruction;
@@ -29,12 +32,13 @@ impl Router {
         };
         let new = NewSession {
             folders,
-            model: self.config.instruct_model.clone().or_else(|| self.config.fast_model.clone()),
+            model: self.config.chain(Role::Instruct),
             mode: Mode::default(),
             is_asked_for: false,
             parent: None,
             purpose: Purpose::Instruct,
         };
-        drop(tokio::spawn(create(self.shared.clone(), caller, new, Requester::Instruction(instruction, reply))));
+        let (shared, config) = (self.shared.clone(), Arc::clone(&self.config));
+        drop(tokio::spawn(create(shared, config, caller, new, Requester::Instruction(instruction, reply))));
     }
 }

@@ -7,6 +7,7 @@ use protocol::model::{ModelListParams, ModelListResult, ModelSelectParams, Model
 use tokio::sync::{mpsc, watch};
 
 use super::Router;
+use crate::config::Config;
 use crate::feed::blocking;
 use crate::post::{LAST_MODEL, Message, Post, Shared};
 use crate::{ClientId, Error, Reply, session};
@@ -31,16 +32,16 @@ impl Router {
 
     /// Chooses the model of new sessions.
     pub(super) fn model_select(&mut self, _: ClientId, params: ModelSelectParams, reply: Reply<ModelSelectResult>) {
-        let shared = self.shared.clone();
+        let (shared, config) = (self.shared.clone(), Arc::clone(&self.config));
         tokio::spawn(async move {
-            let selected = select_default(&shared, &params.model).await;
+            let selected = select_default(&shared, &config, &params.model).await;
             let _ = reply.send(selected);
         });
     }
 }
 
-async fn select_default(shared: &Shared, name: &str) -> Result<ModelSelectResult, Error> {
-    let (model, _) = session::choose_model(shared, name).await?;
+async fn select_default(shared: &Shared, config: &Config, name: &str) -> Result<ModelSelectResult, Error> {
+    let (model, _) = session::choose_model(shared, config, name).await?;
     let (store, id) = (Arc::clone(&shared.parts.store), model.info().id.clone());
     blocking(move || store.set(LAST_MODEL, &id)).await?;
     Ok(ModelSelectResult { model: model.info().clone() })

@@ -14,6 +14,7 @@ use project::review::Review;
 use project::text::hash;
 use protocol::checkpoint::FileImage;
 use protocol::event::{SeenOccasion, Severity};
+use protocol::role::Role;
 use protocol::session::{Purpose, SessionInfo};
 use protocol::{ErrorCode, Event, SessionId};
 use shell::{Shell, ShellConfig, Spool, Trust, jobs};
@@ -150,7 +151,7 @@ fn build(
         terminals: &terminals,
         only: state.parent.as_ref().map(|parent| parent.tools.as_slice()),
         purpose: state.purpose,
-        oracle_model: config.oracle_model.as_deref(),
+        oracle_model: config.chain(Role::Oracle).as_deref(),
         more: &shared.parts.tools,
         more_commands: &shared.parts.commands,
         more_hooks: &shared.parts.hooks,

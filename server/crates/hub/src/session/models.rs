@@ -1,6 +1,7 @@
 //! The choice of the model that a session asks, and of the level at which it thinks.
 
 mod chain;
+mod roles;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,11 +9,14 @@ use std::sync::Arc;
 use ports::model::Model;
 use ports::store::{Store, StoreError};
 use protocol::model::{DEFAULT_LEVEL, ModelInfo, ThinkingLevel, selector};
+use protocol::role::Role;
 use protocol::{ErrorCode, Event};
 use providers::CatalogError;
 use providers::catalog::names;
 
 pub(crate) use self::chain::{ModelChain, Switched};
+use self::roles::without_roles;
+pub(crate) use self::roles::{chain_of, chain_of_mode};
 use crate::Error;
 use crate::config::Config;
 use crate::feed::blocking;
@@ -61,14 +65,18 @@ pub(crate) async fn resolve_model(shared: &Shared, name: &str) -> Result<Arc<dyn
 }
 
 /// The exact name of the model that is asked for, which exists. A user's name need not be exact.
-pub(crate) async fn meant_model(shared: &Shared, name: &str, is_user: bool) -> Result<String, Error> {
-    let meant = if is_user { exact_name(shared, name).await? } else { name.to_owned() };
+pub(crate) async fn meant_model(shared: &Shared, config: &Config, name: &str, is_user: bool) -> Result<String, Error> {
+    let meant = match is_user {
+        true => exact_name(shared, config, name).await?,
+        false => without_roles(shared, config, name).await?,
+    };
     resolve_model(shared, &meant).await?;
     Ok(meant)
 }
 
-async fn exact_name(shared: &Shared, name: &str) -> Result<String, Error> {
-    let meant = shared.parts.catalog.meant(name).await;
+async fn exact_name(shared: &Shared, config: &Config, name: &str) -> Result<String, Error> {
+    let name = without_roles(shared, config, name).await?;
+    let meant = shared.parts.catalog.meant(&name).await;
     meant.map_err(|error| Error::new(ErrorCode::NotFound, error.to_string()))
 }
 
@@ -97,8 +105,12 @@ fn note_recent(store: &dyn Store, id: &str) -> Result<(), StoreError> {
 
 /// The model that a user chooses by this name, which need not be exact, and its exact name. A level in it is remembered
 /// for the model, and without one, that counts.
-pub(crate) async fn choose_model(shared: &Shared, name: &str) -> Result<(Arc<dyn Model>, String), Error> {
-    let exact = exact_name(shared, name).await?;
+pub(crate) async fn choose_model(
+    shared: &Shared,
+    config: &Config,
+    name: &str,
+) -> Result<(Arc<dyn Model>, String), Error> {
+    let exact = exact_name(shared, config, name).await?;
     let model = resolve_model(shared, &exact).await?;
     let ModelInfo { id, level, .. } = model.info();
     let (store, chosen) = (Arc::clone(&shared.parts.store), id.clone());
@@ -127,11 +139,12 @@ pub(crate) async fn choose_model(shared: &Shared, name: &str) -> Result<(Arc<dyn
 /// is one for this session alone (`only_here`).
 pub(crate) async fn choose_for_session(
     shared: &Shared,
+    config: &Config,
     name: &str,
     known: Option<&Chosen>,
     only_here: bool,
 ) -> Result<(Arc<dyn Model>, String), Error> {
-    let (model, exact) = choose_model(shared, name).await?;
+    let (model, exact) = choose_model(shared, config, name).await?;
     let info = model.info();
     let is_same = known.is_some_and(|known| known.model == info.id);
     if !only_here && !info.scripted && !(is_same && (info.level.is_some() || says_default(name))) {
@@ -212,8 +225,8 @@ pub(crate) fn model_chosen(
 
 /// The model of new sessions: the configured one, else the last one chosen, else the first that can be used.
 pub(crate) async fn default_model(shared: &Shared, config: &Config) -> Result<Arc<dyn Model>, Error> {
-    if let Some(name) = &config.model {
-        return named_model(shared, name).await;
+    if let Some(chain) = config.chain(Role::Default) {
+        return named_model(shared, &chain).await;
     }
     let store = Arc::clone(&shared.parts.store);
     if let Ok(Some(last)) = blocking(move || store.get(LAST_MODEL)).await

@@ -858,6 +858,56 @@ fn a_mistake_in_any_field_of_a_provider_is_said_with_its_line_and_a_remedy_and_t
 }
 
 #[test]
+fn a_role_that_leads_nowhere_is_said_with_its_line_and_a_remedy_and_the_rest_of_its_chain_counts() {
+    let text = "model = 'a/big'\nplan_model = '@wise, a/plan, @default'\nfast_model = '@title, a/small'\n\
+                title_model = '@fast:low'\noracle_model = '@oracle'\ninstruct_model = '@plan:loud, @fast'\n";
+    let config = Home::new().user(text).load();
+    let problems: Vec<_> = config.errors.iter().map(|error| error.problem.as_str()).collect();
+    let expected = [
+        "line 2: plan_model: no role is called like that behind its `@`; write `@default`, `@plan`, ",
+        "line 3: fast_model: `@title` leads back to this role; name a model in one of the two",
+        "line 5: oracle_model: `@oracle` is the role itself; name a model",
+        "line 6: instruct_model: no level of thinking is called like that behind its `:`; write one of off, ",
+    ];
+    assert_eq!(problems.len(), expected.len(), "{problems:?}");
+    for expected in expected {
+        assert!(problems.iter().any(|problem| problem.starts_with(expected)), "{problems:?}: {expected}");
+    }
+    let place = config.errors[0].place.as_str();
+    assert!(place.ends_with("config.toml"), "{place}");
+    for (role, chain) in [
+        (Role::Plan, Some("a/plan, a/big")),
+        (Role::Fast, Some("a/small")),
+        (Role::Title, Some("a/small:low")),
+        (Role::Oracle, None),
+        (Role::Instruct, Some("a/small")),
+    ] {
+        assert_eq!(config.chain(role).as_deref(), chain, "{role:?}");
+    }
+}
+
+#[test]
+fn a_circle_through_two_layers_is_the_mistake_of_the_later_one() {
+    let config = Home::new().user("fast_model = '@title'\n").options(json!({ "titleModel": "@fast, a/b" })).load();
+    let [error] = config.errors.as_slice() else { panic!("{:?}", config.errors) };
+    assert_eq!(error.place, "the editor's initializationOptions");
+    assert!(error.problem.starts_with("titleModel: ") || error.problem.starts_with("title_model: "), "{error}");
+    assert_eq!((config.chain(Role::Fast), config.chain(Role::Title)), (Some("a/b".into()), Some("a/b".into())));
+}
+
+#[test]
+fn a_role_that_names_no_model_is_a_warning_and_a_repository_names_none() {
+    let config = Home::new().user("plan_model = 'a/plan, @oracle'\n").variable("AZIMUTH_MODEL", "@fast").load();
+    assert!(config.errors.is_empty(), "{:?}", config.errors);
+    let warned = |end: &str| config.warnings.iter().any(|warning| warning.ends_with(end));
+    assert!(warned("config.toml: plan_model: `@oracle` names no model, since `oracle_model` does not"));
+    assert!(warned("the variable AZIMUTH_MODEL: model: `@fast` names no model, since `fast_model` does not"));
+    let config = Home::new().user("fast_model = 'a/b'\n").settings(json!({ "model": "@fast" })).load();
+    assert_eq!(config.chain(Role::Default), None);
+    assert!(config.warnings[0].contains("model ignored"), "{:?}", config.warnings);
+}
+
+#[test]
 fn a_provider_whose_address_is_mistaken_gets_no_key_and_the_vendor_of_its_name_neither() {
     for wrong in ["base_url = 7", "base_ulr = 'https://gateway.example'", "baseUrl = 'gateway'"] {
         let user = format!("[providers.openai]\n{wrong}\nkey_env = 'GATEWAY'\n");

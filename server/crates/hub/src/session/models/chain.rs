@@ -7,7 +7,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use futures_util::future::join_all;
 use ports::model::{Fallbacks, Model, ModelError, ModelErrorKind, Successor};
-use protocol::model::{DEFAULT_LEVEL, ModelInfo, SwitchReason, ThinkingLevel, selector};
+use protocol::model::{ModelInfo, SwitchReason, ThinkingLevel, selector, without_level};
 use protocol::{Event, TurnId};
 use providers::CatalogError;
 use providers::catalog::names;
@@ -254,12 +254,6 @@ impl Fallbacks for ModelChain {
     }
 }
 
-/// A name without the level behind it. Other words behind a colon are a part of it (`qwen3:8b`).
-fn without_level(name: &str) -> &str {
-    let is_level = |end: &str| end.eq_ignore_ascii_case(DEFAULT_LEVEL) || ThinkingLevel::from_name(end).is_some();
-    name.rsplit_once(':').filter(|(_, end)| is_level(end)).map_or(name, |(name, _)| name)
-}
-
 /// The provider that a name names.
 fn provider_of(name: &str) -> Option<&str> {
     name.split_once('/').map(|(provider, _)| provider)
@@ -268,22 +262,4 @@ fn provider_of(name: &str) -> Option<&str> {
 /// The maker of a model, where a provider has those of several: all of its id but the last part.
 fn maker(id: &str) -> &str {
     id.rsplit_once('/').map_or("", |(maker, _)| maker)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_a_level_is_left_out_of_a_name() {
-        for (name, without) in [
-            ("test/model-1:high", "test/model-1"),
-            ("opus:Default", "opus"),
-            ("test/model-1", "test/model-1"),
-            ("ollama/qwen3:8b", "ollama/qwen3:8b"),
-            ("ollama/qwen3:8b:low", "ollama/qwen3:8b"),
-        ] {
-            assert_eq!(without_level(name), without);
-        }
-    }
 }

@@ -155,7 +155,9 @@ impl Execute for Help {
 impl Execute for ChooseModel {
     async fn execute(self, preparation: &Preparation, done: &mut Done) -> Result<String, String> {
         let Some(name) = self.0 else { return Ok(models(preparation).await) };
-        let chosen = choose_for_session(&preparation.shared, &name, preparation.model.as_ref(), false).await;
+        let chosen =
+            choose_for_session(&preparation.shared, &preparation.config, &name, preparation.model.as_ref(), false)
+                .await;
         let (model, name) = chosen.map_err(|error| error.message)?;
         let info = model.info();
         let others = after(&preparation.shared, &name, info).await;
@@ -185,7 +187,7 @@ impl Execute for ChooseThinking {
     async fn execute(self, preparation: &Preparation, done: &mut Done) -> Result<String, String> {
         let shared = &preparation.shared;
         let mode = done.mode.unwrap_or(preparation.info.mode);
-        let current = match (&done.model, preparation.model_of(mode)) {
+        let current = match (&done.model, preparation.chain_of_mode(mode).await) {
             (Some((model, _)), _) => Arc::clone(model),
             (None, Some(name)) => {
                 let mode = mode.name();
@@ -198,7 +200,8 @@ impl Execute for ChooseThinking {
         };
         let ModelInfo { id, name, levels, .. } = current.info();
         let Some(level) = self.0.filter(|_| !levels.is_empty()) else { return Ok(levels_in_words(current.info())) };
-        let (model, _) = choose_model(shared, &format!("{id}:{level}")).await.map_err(|error| error.message)?;
+        let (model, _) =
+            choose_model(shared, &preparation.config, &format!("{id}:{level}")).await.map_err(|error| error.message)?;
         let text = match model.info().level {
             Some(level) => format!("{name} thinks at the level {}", level.name()),
             None => format!("{name} thinks as much as it does by itself"),
@@ -207,7 +210,7 @@ impl Execute for ChooseThinking {
         let is_default = preparation.model.as_ref().is_none_or(|known| known.is_default && known.model == *id);
         let chain = match &done.model {
             Some((_, name)) => name.clone(),
-            None => preparation.chain().unwrap_or(id).to_owned(),
+            None => preparation.chain().unwrap_or_else(|| id.clone()),
         };
         done.choose(Arc::clone(&model), chain, is_default);
         Ok(text)

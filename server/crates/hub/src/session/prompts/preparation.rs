@@ -16,6 +16,7 @@ use project::paths::Roots;
 use project::reader::Reader;
 use project::seen::Seen;
 use protocol::review::AutoScope;
+use protocol::role::Role;
 use protocol::session::{Mode, SessionInfo};
 use protocol::turn::TurnStartResult;
 use protocol::{Event, PromptBlock, SessionId, ToolCallId, TurnId};
@@ -26,7 +27,7 @@ use crate::config::Config;
 use crate::instruction::Instruction;
 use crate::post::{Message, Shared};
 use crate::session::state::Promoted;
-use crate::session::{Caller, Chosen, ModelChain, Switched, default_model, gate};
+use crate::session::{Caller, Chosen, ModelChain, Switched, chain_of_mode, default_model, gate};
 use crate::trust::Workspace;
 use crate::{ClientId, Error, Input, Reply, Request};
 
@@ -165,10 +166,13 @@ impl Prepared {
 }
 
 impl Preparation {
-    /// The model that a setting names for a mode; none if somebody chose one for the session, which counts more.
-    pub(super) fn model_of(&self, mode: Mode) -> Option<&String> {
-        let is_chosen = self.model.as_ref().is_some_and(|chosen| !chosen.is_default);
-        self.config.model_of(mode).filter(|_| !is_chosen)
+    /// The chain of models that a setting names for a mode; none if somebody chose one for the session, which counts
+    /// more.
+    pub(super) async fn chain_of_mode(&self, mode: Mode) -> Option<String> {
+        if self.model.as_ref().is_some_and(|chosen| !chosen.is_default) {
+            return None;
+        }
+        chain_of_mode(&self.shared, &self.config, mode).await
     }
 
     /// The session's model, or that of new ones.
@@ -183,10 +187,10 @@ impl Preparation {
     }
 
     /// The chain of the session's model; none if it was chosen alone.
-    pub(super) fn chain(&self) -> Option<&str> {
+    pub(super) fn chain(&self) -> Option<String> {
         match &self.model {
-            Some(chosen) if !chosen.is_default => chosen.chain.as_deref(),
-            Some(_) | None => self.config.model.as_deref(),
+            Some(chosen) if !chosen.is_default => chosen.chain.clone(),
+            Some(_) | None => self.config.chain(Role::Default),
         }
     }
 

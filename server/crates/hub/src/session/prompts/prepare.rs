@@ -186,19 +186,21 @@ async fn model_of_turn(
     chosen: Option<(Arc<dyn Model>, String)>,
 ) -> (Result<Arc<dyn Model>, Error>, Arc<ModelChain>, Option<Switched>, bool) {
     let Preparation { shared, config, .. } = preparation;
-    let of_mode = preparation.model_of(mode).filter(|_| chosen.is_none());
+    let of_mode = match &chosen {
+        Some(_) => None,
+        None => preparation.chain_of_mode(mode).await,
+    };
     let mut is_for_turn = of_mode.is_some();
-    let (model, list) = match (chosen, of_mode) {
+    let (model, list) = match (chosen, &of_mode) {
         (Some((model, name)), _) => (Ok(model), Some(name)),
-        (None, Some(name)) => (named_model(shared, name).await, Some(name.clone())),
-        (None, None) => (preparation.model().await, preparation.chain().map(str::to_owned)),
+        (None, Some(chain)) => (named_model(shared, chain).await, Some(chain.clone())),
+        (None, None) => (preparation.model().await, preparation.chain()),
     };
     let chain = Arc::new(ModelChain::new(shared.clone(), Arc::clone(config), list.as_deref()));
     let mut model = match model {
         Ok(model) => model,
         Err(error) => {
-            let Some(switched) = instead_of_missing(preparation, &chain, of_mode.map(String::as_str), &error).await
-            else {
+            let Some(switched) = instead_of_missing(preparation, &chain, of_mode.as_deref(), &error).await else {
                 return (Err(error), chain, None, is_for_turn);
             };
             return (Ok(Arc::clone(&switched.model)), chain, Some(switched), true);

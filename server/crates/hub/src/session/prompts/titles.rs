@@ -8,12 +8,13 @@ use agent::side::{self, SideAnswer, SideRequest};
 use futures_util::FutureExt;
 use protocol::content::SideRole;
 use protocol::model::ModelInfo;
+use protocol::role::Role;
 use protocol::{Event, PromptBlock};
 use tokio_util::sync::CancellationToken;
 
 use super::Message;
 use crate::budget::Found;
-use crate::session::{Own, Session, usable};
+use crate::session::{Own, Session, chain_of, usable};
 
 /// The longest title of a model that is taken, in characters; what is longer is no title.
 const LONGEST: usize = 80;
@@ -39,8 +40,9 @@ impl Session {
     /// Asks the model for titles, if there is one, what to call the session that began with this prompt, whose turn has
     /// this model. A prompt without words is not worth it, and a scripted turn stays within this machine.
     pub(super) fn ask_for_title(&mut self, prompt: &[PromptBlock], of_turn: &ModelInfo) {
-        let chosen = self.config.title_model.as_ref().or(self.config.fast_model.as_ref());
-        let Some(name) = chosen.cloned() else { return };
+        if self.config.chain(Role::Title).is_none() {
+            return;
+        }
         let texts = prompt.iter().filter_map(|block| match block {
             PromptBlock::Text { text } => Some(text.as_str()),
             PromptBlock::File { .. }
@@ -59,8 +61,12 @@ impl Session {
         self.prompts.titling = Some(cancel.clone());
         self.work.begin();
         let asked = async move {
-            let resolved = tokio::time::timeout(DEADLINE, shared.parts.catalog.resolve_aside(&name));
-            let resolved = cancel.run_until_cancelled(resolved).await?.ok()?.map_err(|error| error.to_string());
+            let resolved = async {
+                let chain = chain_of(&shared, &config, Role::Title).await?;
+                Some(shared.parts.catalog.resolve_aside(&chain).await)
+            };
+            let resolved = cancel.run_until_cancelled(tokio::time::timeout(DEADLINE, resolved)).await?.ok()??;
+            let resolved = resolved.map_err(|error| error.to_string());
             let model = resolved.and_then(|model| usable(model, &config).map_err(|error| error.message));
             let model =
                 model.inspect_err(|error| tracing::warn!(error, "the model for titles cannot be asked")).ok()?;
