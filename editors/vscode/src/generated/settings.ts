@@ -38,6 +38,7 @@ export const trusted = [
   'permissions.allow',
   'retries',
   'retryDelay',
+  'streamRetries',
   'retryLongest',
   'modelCooldown',
   'contextPromotion',

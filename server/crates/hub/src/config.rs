@@ -183,6 +183,8 @@ pub struct Settings {
     pub retries: u32,
     /// The milliseconds before the first retry.
     pub retry_delay: u32,
+    /// The same for requests whose answer breaks off, counted by themselves; none for counting them with the others.
+    pub stream_retries: Option<u32>,
     /// The longest wait that a vendor may ask for, in seconds.
     pub retry_longest: u32,
     /// The seconds for which a model that failed is let rest, if its vendor names no time.

@@ -316,7 +316,7 @@ impl Turn {
     /// The number of the retry that is due, and of those that there may be. One with the calls told in words is not
     /// counted among the others.
     fn retry_number(&self) -> (u32, u32) {
-        let attempt = self.failures.retries.max(1);
+        let attempt = self.failures.retries().max(1);
         (attempt, self.failures.most().max(attempt))
     }
 

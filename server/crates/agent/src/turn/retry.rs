@@ -17,6 +17,8 @@ pub(super) const MOST_TOLD: u32 = 3;
 pub struct RetryPolicy {
     /// How often in a row a request is tried again. A request that succeeds begins a new count.
     pub retries: u32,
+    /// The same for answers that break off, counted by themselves; none for counting them with the others.
+    pub stream_retries: Option<u32>,
     /// The first wait of ours; each further one is twice as long.
     pub first_delay: Duration,
     /// The longest wait that a vendor may ask for; past it, the user is better told than kept waiting.
@@ -26,7 +28,12 @@ pub struct RetryPolicy {
 impl Default for RetryPolicy {
     /// The defaults of the settings.
     fn default() -> Self {
-        Self { retries: 3, first_delay: Duration::from_secs(1), longest_asked: Duration::from_secs(120) }
+        Self {
+            retries: 3,
+            stream_retries: None,
+            first_delay: Duration::from_secs(1),
+            longest_asked: Duration::from_secs(120),
+        }
     }
 }
 
@@ -79,7 +86,11 @@ pub(super) enum Next {
 #[derive(Debug, Default)]
 pub(super) struct Failures {
     policy: RetryPolicy,
-    pub(super) retries: u32,
+    retries: u32,
+    /// The retries of answers that broke off, if they are counted by themselves.
+    stream_retries: u32,
+    /// True if the last failure is counted among those.
+    is_of_stream: bool,
     /// How often the model was told that its call could not be read.
     pub(super) unreadable: u32,
     garbage: bool,
@@ -99,9 +110,14 @@ impl Failures {
         Self::new(self.policy)
     }
 
-    /// The number of retries that there may be.
+    /// The number of retries so far, of those that the last failure is counted among.
+    pub(super) fn retries(&self) -> u32 {
+        if self.is_of_stream { self.stream_retries } else { self.retries }
+    }
+
+    /// The number of them that there may be.
     pub(super) fn most(&self) -> u32 {
-        self.policy.retries
+        self.policy.stream_retries.filter(|_| self.is_of_stream).unwrap_or(self.policy.retries)
     }
 
     /// Takes in an answer with nothing in it. True if it is asked for again: once.
@@ -112,7 +128,8 @@ impl Failures {
     /// The policy, all of it, with the defaults of the settings:
     ///
     /// - what may pass (network, 5xx, overload, a stream that breaks off) is tried again three times, after about 1, 2
-    ///   and 4 seconds, with some chance in it so that many clients do not come back at once;
+    ///   and 4 seconds, with some chance in it so that many clients do not come back at once; answers that break off
+    ///   are counted by themselves if the user wants another number of retries for them;
     /// - too many requests, or an overload with a time named: as long after as the vendor asks, if it names a time, and
     ///   not at all if that is longer than two minutes; from the second retry on, not sooner than without one;
     /// - what is not the vendor's protocol is tried again once: it may have been a proxy's error page;
@@ -122,6 +139,7 @@ impl Failures {
     /// - a request that is too long is made shorter;
     /// - a wrong key, a model that is not served, a quota that is used up and a rejected request stay wrong.
     pub(super) fn next(&mut self, kind: ModelErrorKind) -> Next {
+        self.is_of_stream = kind == ModelErrorKind::Incomplete && self.policy.stream_retries.is_some();
         let wait = match kind {
             ModelErrorKind::Transient | ModelErrorKind::Incomplete => self.backoff(),
             ModelErrorKind::RateLimited { retry_after: None | Some(Duration::ZERO) } => self.backoff(),
@@ -129,7 +147,7 @@ impl Failures {
             | ModelErrorKind::Overloaded { retry_after: asked }
                 if asked <= self.policy.longest_asked =>
             {
-                if self.retries == 0 {
+                if self.retries() == 0 {
                     asked
                 } else {
                     asked.max(self.backoff())
@@ -157,17 +175,18 @@ impl Failures {
             | ModelErrorKind::NoSuchModel
             | ModelErrorKind::Rejected => return Next::GiveUp,
         };
-        if self.retries >= self.policy.retries {
+        if self.retries() >= self.most() {
             return Next::GiveUp;
         }
-        self.retries += 1;
+        let counted = if self.is_of_stream { &mut self.stream_retries } else { &mut self.retries };
+        *counted += 1;
         Next::Retry(wait)
     }
 
     /// The first delay, twice as long with each retry, three quarters to five quarters of it.
     fn backoff(&self) -> Duration {
         let first = self.policy.first_delay;
-        let whole = first.saturating_mul(2u32.saturating_pow(self.retries)).min(CAP.max(first));
+        let whole = first.saturating_mul(2u32.saturating_pow(self.retries())).min(CAP.max(first));
         let chance = u32::try_from(RandomState::new().build_hasher().finish() % 500).unwrap_or_default();
         (whole * (750 + chance) / 1000).min(CAP.max(first))
     }
@@ -212,8 +231,12 @@ mod tests {
 
     #[test]
     fn the_users_settings_say_how_often_how_long_and_how_patiently() {
-        let policy =
-            RetryPolicy { retries: 1, first_delay: Duration::from_secs(40), longest_asked: Duration::from_secs(10) };
+        let policy = RetryPolicy {
+            retries: 1,
+            stream_retries: None,
+            first_delay: Duration::from_secs(40),
+            longest_asked: Duration::from_secs(10),
+        };
         let mut failures = Failures::new(policy);
         let Next::Retry(wait) = failures.next(ModelErrorKind::Transient) else { panic!() };
         assert!((30.0..=40.0).contains(&wait.as_secs_f64()), "a first wait beyond the cap is the cap: {wait:?}");
@@ -224,6 +247,25 @@ mod tests {
         assert_eq!(never.next(ModelErrorKind::Incomplete), Next::GiveUp);
         let told_in_words = never.next(ModelErrorKind::OrphanedToolCalls);
         assert_eq!(told_in_words, Next::Retry(Duration::ZERO), "that is another request, and no wait");
+    }
+
+    #[test]
+    fn answers_that_break_off_have_a_number_of_retries_of_their_own_if_the_user_says_so() {
+        let policy = RetryPolicy { retries: 1, stream_retries: Some(2), ..RetryPolicy::default() };
+        let mut failures = Failures::new(policy);
+        for (kind, number, is_again) in [
+            (ModelErrorKind::Incomplete, (1, 2), true),
+            (ModelErrorKind::Transient, (1, 1), true),
+            (ModelErrorKind::Incomplete, (2, 2), true),
+            (ModelErrorKind::Incomplete, (2, 2), false),
+            (ModelErrorKind::Transient, (1, 1), false),
+        ] {
+            assert_eq!(matches!(failures.next(kind), Next::Retry(_)), is_again, "{kind:?}");
+            assert_eq!((failures.retries(), failures.most()), number, "{kind:?}");
+        }
+        let mut never = Failures::new(RetryPolicy { stream_retries: Some(0), ..policy });
+        assert_eq!(never.next(ModelErrorKind::Incomplete), Next::GiveUp);
+        assert!(matches!(never.next(ModelErrorKind::Transient), Next::Retry(_)));
     }
 
     #[tokio::test(start_paused = true)]

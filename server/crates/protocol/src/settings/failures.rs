@@ -1,6 +1,6 @@
 //! The settings for requests to a model that fail.
 
-use super::DefaultValue::{Bool, Int};
+use super::DefaultValue::{Bool, Int, Unset};
 use super::Kind::{Flag, Number};
 use super::{Setting, Stricter, USER, restrictable};
 
@@ -17,6 +17,15 @@ pub(super) const FAILURES: &[Setting] = &[
         who: restrictable(Stricter::Lower),
         words: "How often in a row a request to a model is tried again if it fails for a reason that may pass. With `0`, \
                 never.",
+        more: MORE,
+    },
+    Setting {
+        name: "stream_retries",
+        kind: Number { unit: "times", min: 0, max: 10 },
+        default: Unset("counted with `retries`"),
+        who: restrictable(Stricter::Lower),
+        words: "How often in a row a request is tried again whose answer has begun and breaks off. Those are then counted \
+                by themselves, since each may have cost something already, and no longer with `retries`.",
         more: MORE,
     },
     Setting {

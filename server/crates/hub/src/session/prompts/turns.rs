@@ -337,6 +337,7 @@ impl Session {
         let config = &self.config;
         RetryPolicy {
             retries: config.retries,
+            stream_retries: config.stream_retries,
             first_delay: Duration::from_millis(config.retry_delay.into()),
             longest_asked: Duration::from_secs(config.retry_longest.into()),
         }
