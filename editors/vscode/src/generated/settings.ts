@@ -11,6 +11,7 @@ export const trusted = [
   'instructModel',
   'enabledModels',
   'disabledProviders',
+  'providerOrder',
   'inlineQuiet',
   'inlineOffIn',
   'inlineOffLanguages',

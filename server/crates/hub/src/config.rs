@@ -126,6 +126,8 @@ pub struct Settings {
     pub enabled_models: Vec<String>,
     /// The providers that are not used.
     pub disabled_providers: Vec<String>,
+    /// The providers that come before all others, in this order.
+    pub provider_order: Vec<String>,
     /// The milliseconds since the last key before text is suggested.
     pub inline_quiet: u32,
     /// The places in code where nothing is suggested: `comments`, `strings`.

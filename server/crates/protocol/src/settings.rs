@@ -249,6 +249,15 @@ const GENERAL: &[Setting] = &[
         more: Some("configuration.md#the-models-that-can-be-chosen"),
     },
     Setting {
+        name: "provider_order",
+        kind: List("names"),
+        default: Unset("the order of the table of providers"),
+        who: USER,
+        words: "The providers that come before all others, such as `openrouter`, the first one first: if several have a \
+                model of the same name, for the model of new sessions, and in pickers.",
+        more: Some("configuration.md#the-order-of-providers"),
+    },
+    Setting {
         name: "inline_quiet",
         kind: Number { unit: "milliseconds", min: 0, max: 5_000 },
         default: Int(0),

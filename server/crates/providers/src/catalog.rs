@@ -41,7 +41,7 @@ use crate::pool::Pools;
 use crate::quota::Quotas;
 use crate::refusals::Refusals;
 use crate::scripted::{Recorder, Scripted};
-use crate::settings::{Settings, not_set_up};
+use crate::settings::{Provider, Settings, not_set_up};
 use crate::vendors;
 
 /// The models of all providers.
@@ -341,8 +341,9 @@ impl Catalog {
 
     /// The exact name of the model that a user means by one that need not be exact: as it is, if there is such a model,
     /// else that of the usable model of this name in another spelling, else of the only one whose name has all of its
-    /// words. If several providers have it, it is its maker's. One of a provider of which nobody spoke is meant only if
-    /// no other is. Of several names with commas between them each is looked at by itself.
+    /// words. If several providers have it, it is that of the first of them in the user's order, else its maker's. One
+    /// of a provider of which nobody spoke is meant only if no other is. Of several names with commas between them each
+    /// is looked at by itself.
     ///
     /// # Errors
     /// By one of the names nothing is meant, or several models equally, or the model has no such level.
@@ -368,8 +369,9 @@ impl Catalog {
                     providers.any(|provider| provider.is_unasked && provider.name == model.provider)
                 };
                 let (unasked, asked): (Vec<_>, Vec<_>) = models.into_iter().partition(is_unasked);
-                let meant = match choice::meant(name, &asked) {
-                    choice::Meant::None => choice::meant(name, &unasked),
+                let order = &state.settings.provider_order;
+                let meant = match choice::meant(name, &asked, order) {
+                    choice::Meant::None => choice::meant(name, &unasked, order),
                     meant => meant,
                 };
                 match meant {
@@ -403,9 +405,15 @@ impl Catalog {
         // A server on this machine may call its models by their makers' names, and costs nothing.
         let may_have_it = |source: &Source<'_>| is_named(source) || !is_set_up && source.provider().is_local;
         let sources: Vec<_> = state.sources().filter(may_have_it).collect();
-        // Models that are known without asking anybody come first, so that a start with a known model is instant.
-        let known: Vec<_> =
-            join_all(sources.iter().map(|source| async move { (*source, source.at_hand().await) })).await;
+        // Models that are known without asking anybody come first, so that a start with a known model is instant; but
+        // whoever put a provider before the others wants its model, if it has one of this name.
+        let is_first =
+            |source: &Source<'_>| named.is_none() && state.settings.place_of(&source.provider().name).is_some();
+        let at_hand = sources.iter().map(async |source| match is_first(source) {
+            true => (*source, source.all().await.map(|found| found.entries).unwrap_or_default()),
+            false => (*source, source.at_hand().await),
+        });
+        let known: Vec<_> = join_all(at_hand).await;
         if let Some(found) = best(&known, &readings) {
             self.renew(&sources, found.as_ref().ok()).await;
             return found;
@@ -441,9 +449,10 @@ impl Catalog {
         }
     }
 
-    /// The model of new sessions: the configured one, else the first of the first provider that can be used, servers on
-    /// this machine after the vendors, then those vendors that the data file has after them, and last those whose own
-    /// list could not be had. A scripted model is never chosen unasked, nor is one of a provider of which nobody spoke.
+    /// The model of new sessions: the configured one, else the first of the first provider that can be used: those that
+    /// the user put before all others, then the others, servers on this machine after the vendors, then those vendors
+    /// that the data file has after them, and last those whose own list could not be had. A scripted model is never
+    /// chosen unasked, nor is one of a provider of which nobody spoke.
     ///
     /// # Errors
     /// The configured model cannot be given, or no model can be used.
@@ -456,9 +465,20 @@ impl Catalog {
             return Ok(self.give(model));
         }
         let (unasked, asked): (Vec<_>, Vec<_>) = state.sources().partition(|source| source.provider().is_unasked);
+        let is_first = |source: &Source<'_>| state.settings.place_of(&source.provider().name).is_some();
+        let (first, asked): (Vec<_>, Vec<_>) = asked.into_iter().partition(is_first);
         let (local, remote): (Vec<_>, Vec<_>) = asked.into_iter().partition(|source| source.provider().is_local);
         let (late, early): (Vec<_>, Vec<_>) = remote.into_iter().partition(|source| source.provider().is_after_local);
         let mut doubt = Doubt::default();
+        for source in &first {
+            let found = match source.provider().is_local {
+                true => source.all().await.ok().and_then(|found| found.first().map(|entry| source.model(entry))),
+                false => doubt.first_of(std::slice::from_ref(source)).await,
+            };
+            if let Some(model) = found {
+                return Ok(self.give(model));
+            }
+        }
         if let Some(model) = doubt.first_of(&early).await {
             return Ok(self.give(model));
         }
@@ -528,6 +548,9 @@ impl Catalog {
 impl State {
     fn new(mut settings: Settings, keeper: Option<Arc<dyn KeepLists>>, quotas: Arc<Quotas>, pools: &Pools) -> Self {
         settings.use_pools(pools);
+        let order = settings.provider_order.clone();
+        let place = |provider: &Provider| order.iter().position(|known| *known == provider.name);
+        settings.providers.sort_by_key(|provider| place(provider).unwrap_or(usize::MAX));
         let http = Arc::new(Clients::new(settings.ca_file.clone()));
         let listings = settings.providers.iter().map(|_| Listing::default()).collect();
         Self { settings, http, keeper, quotas, refusals: Arc::default(), listings }

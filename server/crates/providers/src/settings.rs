@@ -46,6 +46,8 @@ pub struct Settings {
     pub enabled_models: Vec<String>,
     /// The names of providers that may not be used.
     pub disabled_providers: Vec<String>,
+    /// The names of the providers that come before all others, in this order.
+    pub provider_order: Vec<String>,
     /// A PEM file with further certificate authorities.
     pub ca_file: Option<PathBuf>,
     /// How long a server may send nothing within an answer. 120 seconds by default.
@@ -144,6 +146,11 @@ impl Default for Settings {
 }
 
 impl Settings {
+    /// The place of a provider among those that come before all others; none if it is none of them.
+    pub(crate) fn place_of(&self, provider: &str) -> Option<usize> {
+        self.provider_order.iter().position(|known| known == provider)
+    }
+
     /// Reads the usual environment variables: the keys of the vendors that are known by name, and the addresses of some
     /// (`ANTHROPIC_BASE_URL`, `OPENAI_BASE_URL`, `OLLAMA_HOST`).
     ///
@@ -156,6 +163,7 @@ impl Settings {
             default_model: None,
             enabled_models: Vec::new(),
             disabled_providers: Vec::new(),
+            provider_order: Vec::new(),
             ca_file: None,
             idle_timeout: IDLE_TIMEOUT,
             addresses: BTreeMap::new(),

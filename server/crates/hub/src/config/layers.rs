@@ -362,6 +362,7 @@ impl Config {
         self.providers.idle_timeout = Duration::from_secs(self.settings.idle_timeout.into());
         self.providers.enabled_models.clone_from(&self.settings.enabled_models);
         self.providers.disabled_providers.clone_from(&self.settings.disabled_providers);
+        self.providers.provider_order.clone_from(&self.settings.provider_order);
         if let Some(file) = &self.settings.ca_file {
             self.providers.ca_file = Some(file.clone());
         }

@@ -47,6 +47,7 @@ pub(super) fn is_other(old: &Config, new: &Config) -> bool {
         config.providers.providers.iter().map(of).collect::<Vec<_>>()
     };
     [Role::Completion, Role::NextEdit].into_iter().any(|role| old.chain(role) != new.chain(role))
+        || old.provider_order != new.provider_order
         || old.hosts_unknown != new.hosts_unknown
         || old.enabled_models != new.enabled_models
         || old.disabled_providers != new.disabled_providers

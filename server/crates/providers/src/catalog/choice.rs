@@ -89,10 +89,11 @@ pub(super) enum Meant {
 }
 
 /// The usable model that a name means: the one with the same name in another spelling, else the only one with all of
-/// its words, whole ones first. Of one model at several hosts it is its maker's, and none is meant if that is not
-/// among them: each has its own price and terms. For the same reason a name with a publisher, as Amazon writes it, is
-/// only a model's with this publisher. A slip is never corrected: it could be another vendor's model.
-pub(super) fn meant(name: &str, models: &[ModelInfo]) -> Meant {
+/// its words, whole ones first. Of one model at several hosts it is that of the first one in the user's `order`, else
+/// its maker's, and none is meant if that is not among them: each has its own price and terms. For the same reason a
+/// name with a publisher, as Amazon writes it, is only a model's with this publisher. A slip is never corrected: it
+/// could be another vendor's model.
+pub(super) fn meant(name: &str, models: &[ModelInfo], order: &[String]) -> Meant {
     let publisher = registry::publisher(name.trim()).to_ascii_lowercase();
     let may_be_meant =
         |model: &&ModelInfo| model.available && !model.scripted && model.id.to_ascii_lowercase().contains(&publisher);
@@ -107,7 +108,7 @@ pub(super) fn meant(name: &str, models: &[ModelInfo]) -> Meant {
         let words = words(name);
         let whole = |model: &&&ModelInfo| has(model, &words, |own, word| own == word);
         let partly = |model: &&&ModelInfo| has(model, &words, |own, word| own.contains(word));
-        let found = |ids: Vec<&str>| match distinct(&ids).as_slice() {
+        let found = |ids: Vec<&str>| match distinct(&ids, order).as_slice() {
             [] => None,
             [id] => Some(Meant::One(format!("{id}{level}"))),
             ids => Some(Meant::Several(ids.iter().take(MOST).map(|id| (*id).to_owned()).collect())),
@@ -123,15 +124,16 @@ pub(super) fn meant(name: &str, models: &[ModelInfo]) -> Meant {
 }
 
 /// These ids without those that only repeat another of them: the twin that thinks beside its plain model, which lacks
-/// the word, and a model at other hosts beside its maker's own.
-fn distinct<'a>(ids: &[&'a str]) -> Vec<&'a str> {
+/// the word, and a model at other hosts beside that of the first one in the user's order, or its maker's own.
+fn distinct<'a>(ids: &[&'a str], order: &[String]) -> Vec<&'a str> {
     let is_twin = |id: &str| id.strip_suffix("-thinking").is_some_and(|plain| ids.contains(&plain));
     let plain: Vec<(&str, String)> =
         ids.iter().filter(|id| !is_twin(id)).map(|id| (*id, registry::canonical(id))).collect();
     let is_others = |(id, name): &&(&'a str, String)| {
         let hosts = || plain.iter().filter(|(_, other)| other == name).map(|(id, _)| provider(id));
+        let first = order.iter().map(String::as_str).find(|first| hosts().any(|host| host == *first));
         let maker = if hosts().count() > 1 { data::maker(name) } else { None };
-        maker.is_some_and(|maker| provider(id) != maker && hosts().any(|host| host == maker))
+        first.or(maker.as_deref()).is_some_and(|first| provider(id) != first && hosts().any(|host| host == first))
     };
     plain.iter().filter(|model| !is_others(model)).map(|(id, _)| *id).collect()
 }
@@ -166,6 +168,10 @@ pub(super) fn readings(name: &str) -> Vec<(&str, Option<ThinkingLevel>)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn meant(name: &str, models: &[ModelInfo]) -> Meant {
+        super::meant(name, models, &[])
+    }
 
     fn models(ids: &[&str]) -> Vec<ModelInfo> {
         let info = |id: &&str| -> ModelInfo {
@@ -241,6 +247,9 @@ mod tests {
             let with_maker = models(&[hosts[0], "zai/glm-5.2", hosts[1]]);
             assert_eq!(meant(name, &with_maker), one("zai/glm-5.2"), "{name}");
         }
+        let order = ["bedrock".to_owned(), "openrouter".to_owned(), "zai".to_owned()];
+        let all = models(&[hosts[0], "zai/glm-5.2", hosts[1]]);
+        assert_eq!(super::meant("glm-5-2", &all, &order), one(hosts[1]), "the user's order counts before the maker");
         let more = models(&[hosts[1], "zai/glm-5.2", "zai/glm-4.7"]);
         assert_eq!(meant("glm", &more), several(&["zai/glm-5.2", "zai/glm-4.7"]));
         let twins = models(&["anthropic/claude-opus-4-8", "anthropic/claude-opus-4-8-thinking"]);

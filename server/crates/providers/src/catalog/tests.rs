@@ -303,6 +303,29 @@ async fn the_default_is_the_configured_one_else_the_first_that_can_be_used() {
     assert_eq!(catalog.default_model().await.unwrap().info().id, "openai/gpt-5.1");
 }
 
+#[tokio::test]
+async fn the_users_order_of_providers_decides_which_of_them_has_a_name_and_is_the_default() {
+    let mut ordered = settings(&[("ANTHROPIC_API_KEY", "k"), ("OPENAI_API_KEY", "k"), ("XAI_API_KEY", "k")]);
+    for name in ["one", "two"] {
+        let (url, models) = ("https://models.example/v1".to_owned(), vec!["shared".to_owned()]);
+        ordered.set_provider(name, Some(url), Some("k".to_owned()), Some("openai-chat"), models).unwrap();
+    }
+    let answers = async |order: &[&str]| {
+        let mut settings = ordered.clone();
+        settings.provider_order = order.iter().map(|name| (*name).to_owned()).collect();
+        let catalog = Catalog::new(settings);
+        let default = catalog.default_model().await.unwrap().info().provider.clone();
+        let mut providers: Vec<_> = catalog.list_unasked().await.models.into_iter().map(|it| it.provider).collect();
+        providers.dedup();
+        (id(&catalog, "shared").await, default, providers)
+    };
+    let (shared, default, _) = answers(&[]).await;
+    assert_eq!((shared.as_str(), default.as_str()), ("one/shared", "anthropic"), "as they are set up");
+    let (shared, default, providers) = answers(&["two", "openai"]).await;
+    assert_eq!((shared.as_str(), default.as_str()), ("two/shared", "two"));
+    assert_eq!(providers[..3], ["two", "openai", "anthropic"], "pickers show them in this order");
+}
+
 /// No test here has a program.
 struct NoPrograms;
 
