@@ -1,7 +1,10 @@
 //! Models for different work: planning has one of its own, small work a fast one, and each may be a chain.
 
+#![expect(clippy::disallowed_methods, reason = "a test reads the user's file")]
+
 use harness::model::Asked;
 use harness::{Answer, Client, ModelServer, Profile, Setup, Wire};
+use protocol::role::Role;
 use protocol::turn::StopReason;
 use protocol::{Event, SessionId, methods};
 use serde_json::json;
@@ -10,11 +13,20 @@ use crate::vendors::project;
 
 /// A user with three models, who says this about them.
 fn configured(model: &ModelServer, lines: &str) -> Setup {
+    configured_with(model, lines, "")
+}
+
+/// The same user, who has these tables too.
+fn configured_with(model: &ModelServer, lines: &str, tables: &str) -> Setup {
     let setup = Setup::empty();
     let models = "[\"model-1\", \"model-2\", \"model-3\"]";
     let usual = Setup::configuration(model, Wire::Anthropic).replace("[\"model-1\"]", models);
-    setup.configure(&format!("{lines}\n{usual}"));
+    setup.configure(&format!("{lines}\n{usual}{tables}"));
     setup
+}
+
+fn is_title(asked: &Asked) -> bool {
+    asked.system().contains("You name conversations")
 }
 
 async fn turn(client: &Client, session: &SessionId, prompt: &str) -> Vec<Event> {
@@ -76,22 +88,22 @@ async fn a_model_that_is_picked_is_a_choice_even_if_it_is_the_usual_one_and_a_le
 
 #[tokio::test]
 async fn a_fast_model_names_the_conversation_and_changes_selections() {
-    small_work_is_done_by_model_3("fast_model = \"test/model-3\"").await;
+    small_work_is_done_by_model_3("fast_model = \"test/model-3\"", "").await;
 }
 
 #[tokio::test]
 async fn a_setting_that_names_another_role_follows_it() {
     small_work_is_done_by_model_3(
         "plan_model = \"test/model-3\"\ntitle_model = \"nobody/nothing, @plan\"\ninstruct_model = \"@title\"",
+        "",
     )
     .await;
 }
 
-async fn small_work_is_done_by_model_3(lines: &str) {
-    let is_title = |asked: &Asked| asked.system().contains("You name conversations");
+async fn small_work_is_done_by_model_3(lines: &str, tables: &str) {
     let model =
         ModelServer::responding(move |asked| Answer::says(if is_title(asked) { "Greetings" } else { "Done." })).await;
-    let (setup, project) = (configured(&model, lines), project());
+    let (setup, project) = (configured_with(&model, lines, tables), project());
     let client = Client::start(&setup, &project, Profile::panel()).await;
     let session = client.new_session().await;
     client.prompt(&session, "Hello.").await;
@@ -113,7 +125,7 @@ async fn small_work_is_done_by_model_3(lines: &str) {
 
 #[tokio::test]
 async fn a_role_is_a_name_for_its_models_wherever_one_is_named_and_one_without_is_an_error() {
-    let model = ModelServer::start(["Fast.", "Wise."].map(Answer::says)).await;
+    let model = ModelServer::responding(|_| Answer::says("Done.")).await;
     let lines = "fast_model = \"test/model-2\"\nplan_model = \"test/model-3\"";
     let (setup, project) = (configured(&model, lines), project());
     let client = Client::start(&setup, &project, Profile::panel()).await;
@@ -124,7 +136,80 @@ async fn a_role_is_a_name_for_its_models_wherever_one_is_named_and_one_without_i
     let error = client.request("azimuth/model/select", wrong).await.unwrap_err();
     assert!(error.message.contains("`@oracle` names no model, since `oracle_model` does not"), "{}", error.message);
     turn(&client, &session, "/model @plan\nAnd now?").await;
+    let asked: Vec<_> = model.asked().into_iter().filter(|asked| !is_title(asked)).collect();
+    assert_eq!(asked.iter().map(Asked::model).collect::<Vec<_>>(), ["model-2", "model-3"]);
+    client.waive("azimuth/event");
+    assert_eq!(client.finish().await, 0);
+}
+
+/// Says something that is a command, and gives the answer.
+async fn command(client: &Client, session: &SessionId, text: &str) -> String {
+    let prompt = json!([{ "type": "text", "text": text }]);
+    let said = client.call::<methods::TurnStart>(json!({ "sessionId": session, "prompt": prompt })).await;
+    assert!(said.turn_id.is_none(), "{text} makes no turn");
+    let is_answer = |event: &Event| matches!(event, Event::CommandExecuted { .. });
+    match client.until(session, "the answer to the command", is_answer).await.pop() {
+        Some(Event::CommandExecuted { message, is_error: false, .. }) => message,
+        other => panic!("{text}: {other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn model_says_what_each_role_comes_to_and_why_and_picks_one_until_azimuth_ends() {
+    let model = ModelServer::start(["Planned.", "Done."].map(Answer::says)).await;
+    let (setup, project) = (configured(&model, "plan_model = \"nobody/nothing, test/model-2\""), project());
+    let client = Client::start(&setup, &project, Profile::panel()).await;
+    let session = client.new_session().await;
+    let listed = command(&client, &session, "/model").await;
+    let plan = listed.lines().find(|line| line.starts_with("- `plan` ")).unwrap();
+    assert!(plan.starts_with("- `plan` (plans): `test/model-2`; `plan_model` in "), "{plan}");
+    assert!(plan.contains("config.toml; `nobody/nothing` is left out: "), "{plan}");
+    assert!(listed.contains("- `oracle` (second opinions): no model of its own; no `oracle_model` is set"), "{listed}");
+    let chosen = command(&client, &session, "/model test/model-1").await;
+    assert!(chosen.contains("for this conversation (the role `default`), in every mode"), "{chosen}");
+    let picked = command(&client, &session, "/model plan model-3").await;
+    assert!(picked.starts_with("the role `plan` is `model-3` until Azimuth ends"), "{picked}");
+    assert!(picked.ends_with("`plan` (plans): `test/model-3`; picked until Azimuth ends"), "{picked}");
+    turn(&client, &session, "/mode plan\nHow would you do it?").await;
+    turn(&client, &session, "/mode agent\nDo it.").await;
+    let back = command(&client, &session, "/model plan --unset").await;
+    assert!(back.contains("`plan` (plans): `test/model-2`; `plan_model` in "), "{back}");
     let asked: Vec<_> = model.asked().iter().map(|asked| asked.model().to_owned()).collect();
-    assert_eq!(asked, ["model-2", "model-3"]);
+    assert_eq!(asked, ["model-3", "model-1"], "what is picked for plans counts before the conversation's model");
+    assert_eq!(client.finish().await, 0);
+}
+
+#[tokio::test]
+async fn a_model_is_kept_for_a_role_in_the_users_file_at_once_and_taken_out_again() {
+    let model = ModelServer::responding(|_| Answer::says("Done.")).await;
+    let (setup, project) = (configured(&model, "# Mine.\nfast_model = \"test/model-3\" # small"), project());
+    let client = Client::start(&setup, &project, Profile::panel()).await;
+    let text = || std::fs::read_to_string(setup.config_file()).unwrap();
+    let before = text();
+    let session = client.new_session().await;
+    let picked = json!({ "role": "plan", "model": "test/model-2", "keep": true });
+    let picked = client.call::<methods::ModelPick>(picked).await;
+    assert_eq!((picked.role.model.as_deref(), picked.role.picked), (Some("test/model-2"), false), "{picked:?}");
+    let after = text();
+    assert!(after.contains("plan_model = \"test/model-2\"\n") && after.contains("# Mine.\n"), "{after}");
+    assert!(after.contains("fast_model = \"test/model-3\" # small"), "{after}");
+    turn(&client, &session, "/mode plan\nHow would you do it?").await;
+    let roles = client.call::<methods::ModelRoles>(json!({})).await.roles;
+    let of = |role: Role| roles.iter().find(|info| info.role == role).unwrap();
+    assert_eq!(of(Role::Plan).model.as_deref(), Some("test/model-2"));
+    assert_eq!(of(Role::Title).model.as_deref(), Some("test/model-3"));
+    assert!(of(Role::Title).why.starts_with("`fast_model` in "), "{:?}", of(Role::Title));
+    let told = command(&client, &session, "/model plan --unset --keep").await;
+    assert!(told.starts_with("`plan_model` is no longer in "), "{told}");
+    assert_eq!(text(), before);
+    turn(&client, &session, "/model plan @fast\n/mode plan\nAnd in one prompt?").await;
+    let asked: Vec<_> = model.asked().into_iter().filter(|asked| !is_title(asked)).collect();
+    let asked: Vec<_> = asked.iter().map(Asked::model).collect();
+    assert_eq!(asked, ["model-2", "model-3"], "what is picked counts for the prompt that picks it");
+    let wrong = json!({ "role": "fast", "model": "@plan" });
+    let error = client.request("azimuth/model/pick", wrong).await.unwrap_err();
+    assert!(error.message.contains("`@plan` leads back to this role"), "{}", error.message);
+    client.waive("azimuth/event");
+    client.waive("azimuth/model/changed");
     assert_eq!(client.finish().await, 0);
 }

@@ -154,6 +154,32 @@ function T.an_empty_chat_goes_by_the_model_that_is_chosen_in_it()
   })
 end
 
+function T.the_model_for_other_work_is_chosen_from_the_list_of_models()
+  chat({}, function(child)
+    child:wait_for("Model: test/m")
+    child:lua([[
+      _G.shown = {}
+      -- Each list in its turn: the models, the roles, the models for plans, and for how long.
+      local wanted = { "choose the model for other work", "plans: ", "test/m", "until Azimuth ends" }
+      vim.ui.select = function(items, options, pick)
+        local want = table.remove(wanted, 1)
+        for at, item in ipairs(items) do
+          local line = options.format_item and options.format_item(item) or item
+          if want and line:find(want, 1, true) then
+            table.insert(_G.shown, line)
+            return pick(item, at)
+          end
+        end
+      end
+      _G.told = ""
+      vim.notify = function(message) _G.told = _G.told .. message end
+    ]])
+    child:command("Azimuth models")
+    child:wait([[_G.told:find("the role `plan` is `test/m` until Azimuth ends", 1, true) ~= nil]])
+    support.equal(child:lua("return _G.shown[2]"), "plans: no model of its own, that of the conversation")
+  end)
+end
+
 function T.an_empty_chat_does_not_go_on_saying_what_is_mended()
   chat({}, function(child)
     child:wait_for("· Azimuth asks if you trust this folder")

@@ -150,6 +150,17 @@ local function in_order(listed, all)
   return vim.list_extend(first, rest)
 end
 
+--- The entry of the list of models that leads to the roles.
+local other_work = {}
+
+--- The models that can be used, in the order in which they are offered, and what is said of each.
+---@param listed azimuth.ModelListResult
+---@return azimuth.ModelInfo[] models
+---@return fun(model: azimuth.ModelInfo): string describe
+function M.usable(listed)
+  return in_order(listed), describe
+end
+
 --- Chooses the model of the current session; without a session, of new ones. Models that cannot be used are listed
 --- only if asked for, since there are many.
 ---@param model? string
@@ -167,16 +178,21 @@ function M.model(model, all)
       vim.notify("Azimuth: " .. text.one_line(note), vim.log.levels.WARN)
     end
     local items = in_order(result, all)
-    -- The last one is no model but the way to more of them.
-    table.insert(items, false)
+    -- The last ones are no models but the ways to other work and to more models.
+    vim.list_extend(items, { other_work, false })
     vim.ui.select(items, {
       prompt = "Azimuth: model",
       kind = "azimuth.model",
       format_item = function(item)
+        if item == other_work then
+          return "  choose the model for other work"
+        end
         return item and describe(item) or ("  store a key, for more of the %d models known"):format(#result.models)
       end,
     }, function(item)
-      if item == false or (item and not item.available) then
+      if item == other_work then
+        require("azimuth.roles").pick()
+      elseif item == false or (item and not item.available) then
         require("azimuth.keys").ask()
       elseif item then
         select_model(item.id)

@@ -226,6 +226,10 @@ export interface Requests {
    * Errors: `notFound`, `sessionLocked`, `storeFailed`, `operationFailed`.
    */
   'azimuth/model/select': { params: ModelSelectParams; result: ModelSelectResult };
+  /** Lists the roles of models, with what each comes to now, and why. */
+  'azimuth/model/roles': { params: ModelRolesParams; result: ModelRolesResult };
+  /** Picks a model for a role, until Azimuth ends or for good. It counts for all conversations of this process. */
+  'azimuth/model/pick': { params: ModelPickParams; result: ModelPickResult };
   /**
    * Lists Azimuth's own language servers for the client's workspace folders, with their status. Servers that the editor runs are not among them.
    *
@@ -2538,6 +2542,33 @@ export interface ModelListResult {
   recent?: string[];
 }
 
+/** Parameters of `azimuth/model/pick`. */
+export interface ModelPickParams {
+  /** The role. */
+  role: Role;
+  /** The name of its model, or of several with commas between them; absent for what the settings say without the pick. */
+  model?: string;
+  /** True to write it into the user's `config.toml`. Otherwise it holds until Azimuth ends. */
+  keep?: boolean;
+}
+
+/** Result of `azimuth/model/pick`. */
+export interface ModelPickResult {
+  /** The role, with the model that it comes to from now on. */
+  role: RoleInfo;
+  /** The change, in words for the user. */
+  text: string;
+}
+
+/** Parameters of `azimuth/model/roles`. */
+export type ModelRolesParams = Record<string, never>;
+
+/** Result of `azimuth/model/roles`. */
+export interface ModelRolesResult {
+  /** Each role. */
+  roles: RoleInfo[];
+}
+
 /** Parameters of `azimuth/model/select`. */
 export interface ModelSelectParams {
   /** A model's id, its name without the provider, or an alias; behind it possibly a colon and a level of thinking, or `default` for as much as the model thinks by itself. Without one, the level counts that was last chosen for it. */
@@ -3080,6 +3111,39 @@ export interface ReviewTextParams {
   sessionId: SessionId;
   /** The proposal. */
   proposalId: ProposalId;
+}
+
+/** The work that a model is asked for. */
+export type Role =
+  /** Conversations. */
+  | 'default'
+  /** Turns in the mode `plan`. */
+  | 'plan'
+  /** Small work that names no model of its own. */
+  | 'fast'
+  /** Second opinions. */
+  | 'oracle'
+  /** Titles of conversations. */
+  | 'title'
+  /** Changes of a selection ("change this"). */
+  | 'instruct'
+  /** Text that is suggested where the user types. */
+  | 'completion'
+  /** Edits that are suggested. */
+  | 'next_edit';
+
+/** The model that a role comes to now. */
+export interface RoleInfo {
+  /** The role. */
+  role: Role;
+  /** The work that its model is asked for, in words. */
+  words: string;
+  /** Why it is this one, or why there is none, in words. */
+  why: string;
+  /** The model that would be asked now, by its id and its level; absent if none would be. */
+  model?: string;
+  /** True if it was picked, and holds until Azimuth ends. */
+  picked?: boolean;
 }
 
 /** A request of a turn that was answered. */

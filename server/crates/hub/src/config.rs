@@ -42,7 +42,7 @@ pub use self::layer::{Layer, Permissions};
 pub(crate) use self::layers::load_with;
 pub use self::layers::{ConfigError, Editor, Sources, from_editor, load};
 pub(crate) use self::lines::of_provider as line_of_provider;
-pub(crate) use self::roles::{Reference, with_default};
+pub(crate) use self::roles::{LOCAL, Reference, with_found};
 
 /// When an answer is written into a chat document, for a client without a panel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -183,10 +183,10 @@ pub struct Settings {
     pub mend_errors: u32,
     /// How often in a row a request to a model is tried again.
     pub retries: u32,
-    /// The milliseconds before the first retry.
-    pub retry_delay: u32,
     /// The same for requests whose answer breaks off, counted by themselves; none for counting them with the others.
     pub stream_retries: Option<u32>,
+    /// The milliseconds before the first retry.
+    pub retry_delay: u32,
     /// The longest wait that a vendor may ask for, in seconds.
     pub retry_longest: u32,
     /// The seconds for which a model that failed is let rest, if its vendor names no time.
@@ -253,6 +253,8 @@ pub struct Config {
     pub settings: Settings,
     /// The place of the setting of each role that has one: a file, or another layer in words.
     pub(crate) places: BTreeMap<Role, String>,
+    /// The models that were picked for roles in this process; they count before the settings.
+    pub(crate) picks: BTreeMap<Role, String>,
     /// The permission rules, each with where it comes from.
     pub rules: Rules,
     /// Models, their hosts and keys.
@@ -279,6 +281,7 @@ impl Default for Config {
         Self {
             settings: Settings::of_table(),
             places: BTreeMap::new(),
+            picks: BTreeMap::new(),
             rules: Rules::default(),
             providers: providers::Settings::default(),
             sign_ins: Vec::new(),
@@ -315,7 +318,8 @@ impl Config {
     /// The settings that name a model of a provider, with what they name.
     pub(crate) fn models_of(&self, provider: &str) -> Vec<(&'static str, String)> {
         let is_of = |name: &str| name.split_once('/').is_some_and(|(before, _)| before == provider);
-        let named = Role::ALL.into_iter().filter_map(|role| Some((role.setting(), self.of_role(role)?.to_owned())));
+        let named =
+            Role::ALL.into_iter().filter_map(|role| Some((role.setting(), self.settings.of_role(role)?.to_owned())));
         named.filter(|(_, list)| providers::catalog::names(list).any(is_of)).collect()
     }
 

@@ -1,5 +1,6 @@
 //! The providers that the user adds and removes: each is checked, and then written into the user's file, which keeps
-//! its comments and its order. The command line and the chats share this.
+//! its comments and its order. The command line and the chats share this. The models that the user keeps for roles are
+//! written in the same way.
 //!
 //! No key is ever written into that file. It says where a key comes from: a variable, a command, or nothing for one of
 //! the accounts.
@@ -12,6 +13,7 @@ use std::path::{Path, PathBuf};
 
 use accounts::{DEFAULT_LABEL, StoreError, Vendor};
 use project::files::{self, FileError};
+use protocol::role::Role;
 use providers::{Secret, key_command, keys};
 
 pub use self::checking::{Checks, Failed};
@@ -25,6 +27,11 @@ const LINKS: usize = 40;
 
 /// An environment: the value of a variable, if it is set.
 pub type Environment = fn(&str) -> Option<String>;
+
+/// A variable of this process.
+pub(crate) fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}
 
 /// A provider to add.
 #[derive(Clone, Debug, Default)]
@@ -239,6 +246,34 @@ impl OwnProviders {
         let Prepared { before, after, config: _, notes } = prepared.map_err(|_| OwnProviderError::Ending)??;
         self.write(before, after).await?;
         Ok(Removed { file: self.file.clone(), notes })
+    }
+
+    /// Writes which models a role has, or takes that out. Gives the file.
+    ///
+    /// # Errors
+    /// The file has a mistake, or cannot be read or written; says what to do.
+    pub(crate) async fn set_role(&self, role: Role, list: Option<String>) -> Result<PathBuf, OwnProviderError> {
+        let own = self.clone();
+        let prepared = tokio::task::spawn_blocking(move || own.prepare_role(role, list.as_deref())).await;
+        let (before, after) = prepared.map_err(|_| OwnProviderError::Ending)??;
+        if before.as_deref().unwrap_or_default() != after {
+            self.write(before, after).await?;
+        }
+        Ok(self.file.clone())
+    }
+
+    /// The file's text, and what it is with this value of a role's setting. Blocks.
+    fn prepare_role(&self, role: Role, list: Option<&str>) -> Result<(Option<String>, String), OwnProviderError> {
+        let before = self.read()?;
+        let text = before.as_deref().unwrap_or_default();
+        if let Some(mistake) = self.config(text).errors.into_iter().next() {
+            return Err(OwnProviderError::Mistake(mistake));
+        }
+        let after = file::with_setting(text, role.setting(), list).map_err(OwnProviderError::Wrong)?;
+        if let Some(mistake) = self.config(&after).errors.into_iter().next() {
+            return Err(OwnProviderError::Wrong(mistake.problem));
+        }
+        Ok((before, after))
     }
 
     /// The file's new text, with the configuration that it comes to. Blocks.

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use lang::pool::Servers;
 use ports::children::{ChildEnd, ChildError};
@@ -12,12 +12,14 @@ use ports::store::{SessionFilter, Store, StoreError};
 use project::buffers::Buffers;
 use project::text::PositionEncoding;
 use protocol::inline::InlineInstructResult;
+use protocol::role::Role;
 use protocol::session::{Mode, Purpose, SessionInfo, SessionNewResult, Terms};
 use protocol::{Event, SessionId, ToolCallId, TurnId};
 use tokio::sync::{OnceCell, mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use super::budget::Budgets;
+use super::config::Config;
 use super::cooldowns::Cooldowns;
 use super::feed::blocking;
 use super::instruction::Instruction;
@@ -27,6 +29,9 @@ use super::{Board, Client, ClientId, Editor, Error, Input, Parts, Reply};
 
 /// The setting that keeps the last model chosen for new sessions.
 pub(super) const LAST_MODEL: &str = "model";
+
+/// The longest wait until a changed configuration is in force.
+const READING: Duration = Duration::from_secs(10);
 
 /// A message with the client it is from.
 pub(super) struct Post {
@@ -63,6 +68,8 @@ pub(super) enum Message {
     /// The user's configuration file was changed here: it is to be read again. Answered once it is in force; not at all
     /// if nobody reads it.
     FileChanged(oneshot::Sender<()>),
+    /// These models were picked for a role, or no longer. Answered with the configuration that is in force then.
+    PickRole(Role, Option<String>, oneshot::Sender<Arc<Config>>),
     /// The state of a language server of our own is other than it was.
     ServersChanged,
     /// A provider has listed its models after it was gone without.
@@ -205,6 +212,13 @@ impl Shared {
         if let Some(router) = self.router.upgrade() {
             let _ = router.send(Post { client, message });
         }
+    }
+
+    /// Has the user's file read again, which was changed here. True once it is in force; false if nobody reads it.
+    pub(super) async fn read_file_again(&self) -> bool {
+        let (reply, in_force) = oneshot::channel();
+        self.post(None, Message::FileChanged(reply));
+        matches!(tokio::time::timeout(READING, in_force).await, Ok(Ok(())))
     }
 
     /// Tells our own language servers what became otherwise on disk. Nobody waits for it.

@@ -61,8 +61,6 @@ pub(super) static HANDLERS: LazyLock<Handlers<Router, ClientId>> = LazyLock::new
         .on::<methods::SessionNew>(Router::session_new)
         .on::<methods::SessionList>(Router::session_list)
         .on::<methods::WorkspaceTrust>(Router::workspace_trust)
-        .on::<methods::ModelList>(Router::model_list)
-        .on::<methods::ModelSelect>(Router::model_select)
         .on::<methods::PromptBeginnings>(|router, id, params, reply| {
             let Some(client) = router.clients.get(&id) else { return };
             let start = beginnings::Start { folders: router.folders_of(client), caller: client.caller.clone() };
@@ -85,6 +83,7 @@ pub(super) static HANDLERS: LazyLock<Handlers<Router, ClientId>> = LazyLock::new
         .on::<methods::InlineExplain>(|router, id, params, reply| router.inline.explain(id, params, reply))
         .on::<methods::InlineCounts>(|router, _, params, reply| router.inline.counts(params, reply));
     auth::register(&mut handlers);
+    models::register(&mut handlers);
     costs::register(&mut handlers);
     servers::register(&mut handlers);
     handlers
@@ -224,6 +223,7 @@ impl Router {
             }
             (Message::AccountsChanged, _) => self.accounts_changed(),
             (Message::FileChanged(reply), _) => self.file_changed(reply),
+            (Message::PickRole(role, list, reply), _) => self.pick_role(role, list, reply),
             (Message::ServersChanged, _) => {
                 self.clients.values().for_each(|client| client.caller.editor.servers_changed());
             }
@@ -246,7 +246,7 @@ impl Router {
             Done::Config(_) if number < self.config_number => {}
             Done::Config(config) => {
                 self.config_number = number;
-                self.use_config(config);
+                self.use_config(Arc::new(config.with_picks(self.config.picks.clone())));
                 self.reloaded();
             }
         }

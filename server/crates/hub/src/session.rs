@@ -59,9 +59,9 @@ use self::gate::Gate;
 use self::hosting::{Inbox, Open, begin};
 use self::ids::Ids;
 pub(super) use self::models::{
-    Chosen, ModelChain, Switched, chain_of, chain_of_mode, choose_for_session, choose_model, default_model,
-    is_other_level, kept_chain, meant_model, model_changed, model_chosen, named_model, note_levels, recent_models,
-    resolve_model, usable,
+    Chosen, ModelChain, Picked, Switched, chain_of, chain_of_mode, choose_for_session, choose_model, default_model,
+    is_other_level, kept_chain, meant_model, model_changed, model_chosen, named_model, note_levels, pick,
+    recent_models, resolve_model, role, roles, usable,
 };
 use self::prompts::Prompts;
 use self::reading::Reading;

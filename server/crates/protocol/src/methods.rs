@@ -35,6 +35,7 @@ use crate::review::{
     ProposedText, ReviewAutoParams, ReviewChangeParams, ReviewCommentParams, ReviewDecideParams, ReviewListParams,
     ReviewResult, ReviewTextParams,
 };
+use crate::role::{ModelPickParams, ModelPickResult, ModelRolesParams, ModelRolesResult};
 use crate::servers::{
     ServersChangedParams, ServersListParams, ServersListResult, ServersRestartParams, ServersRestartResult,
 };
@@ -292,6 +293,10 @@ requests! {
     ModelList = "azimuth/model/list", global: ModelListParams => ModelListResult, [];
     /// Chooses a model for a session, or for new sessions.
     ModelSelect = "azimuth/model/select", either: ModelSelectParams => ModelSelectResult, [];
+    /// Lists the roles of models, with what each comes to now, and why.
+    ModelRoles = "azimuth/model/roles", global: ModelRolesParams => ModelRolesResult, [];
+    /// Picks a model for a role, until Azimuth ends or for good. It counts for all conversations of this process.
+    ModelPick = "azimuth/model/pick", global: ModelPickParams => ModelPickResult, [];
     /// Lists Azimuth's own language servers for the client's workspace folders, with their status. Servers that the
     /// editor runs are not among them.
     ServersList = "azimuth/servers/list", global: ServersListParams => ServersListResult, [OperationFailed];

@@ -38,18 +38,9 @@ impl Role {
         Self::NextEdit,
     ];
 
-    /// The name, as people write it.
+    /// The name, as people write it: that of its setting without what all of these end in.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Default => "default",
-            Self::Plan => "plan",
-            Self::Fast => "fast",
-            Self::Oracle => "oracle",
-            Self::Title => "title",
-            Self::Instruct => "instruct",
-            Self::Completion => "completion",
-            Self::NextEdit => "next_edit",
-        }
+        self.setting().strip_suffix("_model").unwrap_or("default")
     }
 
     /// The role with this name.
@@ -84,4 +75,60 @@ impl Role {
             Self::NextEdit => "next edits",
         }
     }
+}
+
+/// The model that a role comes to now.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RoleInfo {
+    /// The role.
+    pub role: Role,
+    /// The work that its model is asked for, in words.
+    pub words: String,
+    /// The model that would be asked now, by its id and its level; absent if none would be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// Why it is this one, or why there is none, in words.
+    pub why: String,
+    /// True if it was picked, and holds until Azimuth ends.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub picked: bool,
+}
+
+/// Parameters of `azimuth/model/roles`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ModelRolesParams {}
+
+/// Result of `azimuth/model/roles`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ModelRolesResult {
+    /// Each role.
+    pub roles: Vec<RoleInfo>,
+}
+
+/// Parameters of `azimuth/model/pick`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ModelPickParams {
+    /// The role.
+    pub role: Role,
+    /// The name of its model, or of several with commas between them; absent for what the settings say without the
+    /// pick.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// True to write it into the user's `config.toml`. Otherwise it holds until Azimuth ends.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub keep: bool,
+}
+
+/// Result of `azimuth/model/pick`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ModelPickResult {
+    /// The role, with the model that it comes to from now on.
+    pub role: RoleInfo,
+    /// The change, in words for the user.
+    pub text: String,
 }

@@ -1360,6 +1360,24 @@
 ---@field notes? string[] For each provider whose own list could not be had, why, and which models stand there instead.
 ---@field recent? string[] The ids of the models that were chosen last, the last one first; at most ten.
 
+---Parameters of `azimuth/model/pick`.
+---@class azimuth.ModelPickParams
+---@field role azimuth.Role The role.
+---@field model? string The name of its model, or of several with commas between them; absent for what the settings say without the pick.
+---@field keep? boolean True to write it into the user's `config.toml`. Otherwise it holds until Azimuth ends.
+
+---Result of `azimuth/model/pick`.
+---@class azimuth.ModelPickResult
+---@field role azimuth.RoleInfo The role, with the model that it comes to from now on.
+---@field text string The change, in words for the user.
+
+---Parameters of `azimuth/model/roles`.
+---@class azimuth.ModelRolesParams
+
+---Result of `azimuth/model/roles`.
+---@class azimuth.ModelRolesResult
+---@field roles azimuth.RoleInfo[] Each role.
+
 ---Parameters of `azimuth/model/select`.
 ---@class azimuth.ModelSelectParams
 ---@field model string A model's id, its name without the provider, or an alias; behind it possibly a colon and a level of thinking, or `default` for as much as the model thinks by itself. Without one, the level counts that was last chosen for it.
@@ -1709,6 +1727,25 @@
 ---@class azimuth.ReviewTextParams
 ---@field sessionId azimuth.SessionId The session.
 ---@field proposalId azimuth.ProposalId The proposal.
+
+---The work that a model is asked for.
+---@alias azimuth.Role
+---| "default" # Conversations.
+---| "plan" # Turns in the mode `plan`.
+---| "fast" # Small work that names no model of its own.
+---| "oracle" # Second opinions.
+---| "title" # Titles of conversations.
+---| "instruct" # Changes of a selection ("change this").
+---| "completion" # Text that is suggested where the user types.
+---| "next_edit" # Edits that are suggested.
+
+---The model that a role comes to now.
+---@class azimuth.RoleInfo
+---@field role azimuth.Role The role.
+---@field words string The work that its model is asked for, in words.
+---@field why string Why it is this one, or why there is none, in words.
+---@field model? string The model that would be asked now, by its id and its level; absent if none would be.
+---@field picked? boolean True if it was picked, and holds until Azimuth ends.
 
 ---A request of a turn that was answered.
 ---@class azimuth.Round
@@ -2363,6 +2400,10 @@ M.requests = {
   model_list = "azimuth/model/list",
   ---Chooses a model for a session, or for new sessions. Params: `azimuth.ModelSelectParams`. Result: `azimuth.ModelSelectResult`.
   model_select = "azimuth/model/select",
+  ---Lists the roles of models, with what each comes to now, and why. Params: `azimuth.ModelRolesParams`. Result: `azimuth.ModelRolesResult`.
+  model_roles = "azimuth/model/roles",
+  ---Picks a model for a role, until Azimuth ends or for good. It counts for all conversations of this process. Params: `azimuth.ModelPickParams`. Result: `azimuth.ModelPickResult`.
+  model_pick = "azimuth/model/pick",
   ---Lists Azimuth's own language servers for the client's workspace folders, with their status. Servers that the editor runs are not among them. Params: `azimuth.ServersListParams`. Result: `azimuth.ServersListResult`.
   servers_list = "azimuth/servers/list",
   ---Restarts Azimuth's own language servers with the next question, and reads their configuration files again. Params: `azimuth.ServersRestartParams`. Result: `azimuth.ServersRestartResult`.

@@ -1,13 +1,15 @@
 //! Our own commands: how each is written, described and read. What they do is the hub's, which has a function for each
 //! type.
 
+mod models;
+
 use std::borrow::Cow;
 
 use protocol::checkpoint::Direction;
 use protocol::mode::{Edits, Mode};
-use protocol::model::{DEFAULT_LEVEL, ThinkingLevel};
 use protocol::review::AutoScope;
 
+pub use self::models::{ChooseModel, ChooseThinking};
 use super::{Choice, Choices, Command, Definition, Does, Effects, Flag, Words};
 
 /// A command of ours, read from its words.
@@ -83,53 +85,6 @@ impl BuiltIn for Help {
 
     fn read(_: &Words) -> Result<Self, String> {
         Ok(Self)
-    }
-}
-
-/// Chooses a model; without one, lists the models.
-#[derive(Debug)]
-pub struct ChooseModel(pub Option<String>);
-
-impl BuiltIn for ChooseModel {
-    fn definition() -> Definition {
-        Definition {
-            arguments: "[name[:level]]".into(),
-            words: 1,
-            choices: Choices::Models,
-            ..Definition::new("model", "Choose the model, or list the models")
-        }
-    }
-
-    fn read(words: &Words) -> Result<Self, String> {
-        Ok(Self(words.first().map(str::to_owned)))
-    }
-}
-
-/// Chooses how much the model thinks; without a level, shows the levels.
-#[derive(Debug)]
-pub struct ChooseThinking(pub Option<String>);
-
-impl BuiltIn for ChooseThinking {
-    fn definition() -> Definition {
-        let levels = ThinkingLevel::ALL.map(|level| Choice::new(level.name(), ""));
-        let by_itself = Choice::new(DEFAULT_LEVEL, "as much as the model thinks by itself");
-        Definition {
-            arguments: "[level]".into(),
-            words: 1,
-            choices: Choices::Fixed(levels.into_iter().chain([by_itself]).collect()),
-            ..Definition::new("thinking", "Choose how much the model thinks before it answers, or show its levels")
-        }
-    }
-
-    fn read(words: &Words) -> Result<Self, String> {
-        let Some(word) = words.first().map(str::to_lowercase) else { return Ok(Self(None)) };
-        if word != DEFAULT_LEVEL && ThinkingLevel::from_name(&word).is_none() {
-            let levels = ThinkingLevel::ALL.map(ThinkingLevel::name).join(", ");
-            return Err(format!(
-                "there is no level of thinking `{word}`; the levels are {levels}, and {DEFAULT_LEVEL}"
-            ));
-        }
-        Ok(Self(Some(word)))
     }
 }
 

@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 use protocol::PromptBlock;
 use protocol::review::AutoScope;
+use protocol::role::Role;
 
 use super::built_in::{Auto, BuiltIn, ChooseMode, ChooseModel, NewProvider, Permissions, Providers, Trust};
 use super::*;
@@ -51,7 +52,35 @@ fn read<C: BuiltIn>(input: &str) -> Result<C, String> {
 }
 
 fn model(input: &str) -> Option<String> {
-    read::<ChooseModel>(input).unwrap().0
+    match read::<ChooseModel>(input).unwrap() {
+        ChooseModel::Choose { role: Role::Default, name, keep: false } => Some(name),
+        ChooseModel::List => None,
+        other => panic!("{input}: {other:?}"),
+    }
+}
+
+#[test]
+fn a_model_is_chosen_for_a_role_that_stands_before_it() {
+    let chosen = |role, keep| ChooseModel::Choose { role, name: "gpt".to_owned(), keep };
+    for (input, expected) in [
+        ("/model plan gpt", chosen(Role::Plan, false)),
+        ("/model --keep next_edit gpt", chosen(Role::NextEdit, true)),
+        ("/model default gpt", chosen(Role::Default, false)),
+        ("/model gpt --keep", chosen(Role::Default, true)),
+        ("/model oracle", ChooseModel::Show(Role::Oracle)),
+        ("/model fast --unset", ChooseModel::Unset { role: Role::Fast, keep: false }),
+        ("/model title --unset --keep", ChooseModel::Unset { role: Role::Title, keep: true }),
+    ] {
+        assert_eq!(read::<ChooseModel>(input).unwrap(), expected, "{input}");
+    }
+    for input in
+        ["/model --keep", "/model plan --keep", "/model --unset", "/model gpt --unset", "/model plan gpt --unset"]
+    {
+        assert!(read::<ChooseModel>(input).unwrap_err().contains("as in `/model plan "), "{input}");
+    }
+    assert_eq!(parse("/model gpt plan it").remaining, " plan it", "a role is known only before the model");
+    assert!(typed("See this: /model plan gpt --keep").is_empty(), "what was pasted writes no configuration");
+    assert_eq!(typed("See this: /model plan gpt"), ["/model plan gpt"]);
 }
 
 #[test]

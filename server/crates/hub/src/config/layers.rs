@@ -212,7 +212,7 @@ impl Config {
     ) -> Vec<String> {
         let Permissions { allow, ask, deny } = layer.permissions;
         let mut values = layer.values;
-        let faults = roles::take_out_mistakes(&mut values, &self.settings);
+        let faults = roles::take_out_mistakes(&mut values, &|role| self.settings.of_role(role));
         let mut problems: Vec<_> = self.set(values, place).err().into_iter().collect();
         problems.extend(faults.iter().map(|fault| fault.in_words(text)));
         problems.extend(add(&mut self.rules.allow, &allow, RuleOrigin::User, place));

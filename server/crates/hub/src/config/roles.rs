@@ -13,6 +13,9 @@ use super::layer::Values;
 use super::lines::Way;
 use super::{Config, Settings};
 
+/// The value of `completion_model` for a model that is found on this machine.
+pub(crate) const LOCAL: &str = "local";
+
 /// Another role in a list of models.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Reference<'n> {
@@ -55,9 +58,11 @@ fn at(name: &str, level: Option<&str>) -> String {
     level.map_or_else(|| name.to_owned(), |level| format!("{}:{level}", without_level(name)))
 }
 
-/// A chain with the model of new conversations where `@default` is left in it. None if nothing is left.
-pub(crate) fn with_default(chain: &str, default: Option<&str>) -> Option<String> {
+/// A chain with the model of new conversations where `@default` is left in it, and the small one beside it where
+/// `@fast` is; without a small one, it is the same. None if nothing is left.
+pub(crate) fn with_found(chain: &str, default: Option<&str>, small: Option<&str>) -> Option<String> {
     let model = |name| match Reference::of(name) {
+        Some(Reference { role: Some(Role::Fast), level }) => small.or(default).map(|small| at(small, level)),
         Some(Reference { level, .. }) => default.map(|default| at(default, level)),
         None => Some(name.to_owned()),
     };
@@ -65,12 +70,12 @@ pub(crate) fn with_default(chain: &str, default: Option<&str>) -> Option<String>
     (!models.is_empty()).then(|| models.join(", "))
 }
 
-/// Takes what leads nowhere out of what a layer says of roles, over what `settings` say: references to no role, and
-/// those by which a role would be asked for its own models. Gives what was wrong.
-pub(super) fn take_out_mistakes(values: &mut Values, settings: &Settings) -> Vec<Fault> {
+/// Takes what leads nowhere out of what a layer says of roles, over what is said of them below it: references to no
+/// role, and those by which a role would be asked for its own models. Gives what was wrong.
+pub(super) fn take_out_mistakes<'s>(values: &mut Values, below: &dyn Fn(Role) -> Option<&'s str>) -> Vec<Fault> {
     let mut faults = Vec::new();
     let mut lists: BTreeMap<Role, String> =
-        Role::ALL.into_iter().filter_map(|role| Some((role, settings.of_role(role)?.to_owned()))).collect();
+        Role::ALL.into_iter().filter_map(|role| Some((role, below(role)?.to_owned()))).collect();
     let said = |values: &Values, role: Role| values.get(role.setting()).and_then(Value::as_str).map(str::to_owned);
     lists.extend(Role::ALL.into_iter().filter_map(|role| Some((role, said(values, role)?))));
     for role in Role::ALL {
@@ -139,8 +144,31 @@ impl Settings {
 }
 
 impl Config {
+    /// The list of a role: what was picked, else the value of its setting.
+    pub(crate) fn of_role(&self, role: Role) -> Option<&str> {
+        self.picks.get(&role).map(String::as_str).or_else(|| self.settings.of_role(role))
+    }
+
+    /// Checks the roles in a list that is picked for one.
+    ///
+    /// # Errors
+    /// One of them leads nowhere; says what to do.
+    pub(crate) fn check_pick(&self, role: Role, list: &str) -> Result<(), String> {
+        let mut values = Values::from([(role.setting(), list.into())]);
+        match take_out_mistakes(&mut values, &|role| self.of_role(role)).into_iter().next() {
+            Some(fault) => Err(fault.problem),
+            None => names(list).find_map(|name| self.leads_nowhere(name, vec![role])).map_or(Ok(()), Err),
+        }
+    }
+
+    /// This configuration with these picks.
+    pub(crate) fn with_picks(&self, picks: BTreeMap<Role, String>) -> Self {
+        Self { picks, ..self.clone() }
+    }
+
     /// The models of a role, as a chain without other roles; none if nobody names one for it. Where no setting names
-    /// the model of new conversations, `@default` stands for that one, which only the catalog knows.
+    /// the model of new conversations, or of small work, `@default` or `@fast` stands for it, which only the catalog
+    /// knows.
     pub(crate) fn chain(&self, role: Role) -> Option<String> {
         let role = self.named_for(role)?;
         let mut found = Vec::new();
@@ -161,9 +189,10 @@ impl Config {
         Ok(found.join(", "))
     }
 
-    /// The same, where the model of new conversations is this one if no setting names it.
+    /// The same, where the model of new conversations is this one if no setting names it, and small work is done by it
+    /// too.
     pub fn chain_with_default(&self, role: Role, default: Option<&str>) -> Option<String> {
-        with_default(&self.chain(role)?, default)
+        with_found(&self.chain(role)?, default, None)
     }
 
     /// True if a setting names a model for a role.
@@ -218,11 +247,14 @@ impl Config {
         match (self.of_role(role), role) {
             (Some(list), _) => self.add(list, level, path, found),
             (None, Role::Default) => found.push(at("@default", level)),
+            // It is found beside the model of new conversations, whose list leads here.
+            (None, Role::Fast) if path.contains(&Role::Default) => {}
+            (None, Role::Fast) => found.push(at("@fast", level)),
             (None, Role::Title) => self.add_role(Role::Fast, level, path, found),
             (None, Role::Instruct) if self.of_role(Role::Fast).is_some() => {
                 self.add_role(Role::Fast, level, path, found);
             }
-            (None, Role::Plan | Role::Fast | Role::Instruct) => self.add_role(Role::Default, level, path, found),
+            (None, Role::Plan | Role::Instruct) => self.add_role(Role::Default, level, path, found),
             (None, Role::Oracle | Role::Completion | Role::NextEdit) => {}
         }
         path.pop();
@@ -307,6 +339,12 @@ mod tests {
         assert_eq!(set.chain_with_default(Role::Oracle, None), None);
         assert_eq!(set.chain(Role::Title).as_deref(), Some("@default"));
         assert_eq!((set.chain(Role::Default), set.chain(Role::Plan), set.chain(Role::Instruct)), (None, None, None));
+        let small = config(&[(Role::Title, "@fast:low, a/other"), (Role::Default, "a/big")]);
+        let chain = small.chain(Role::Title).unwrap();
+        assert_eq!(chain, "@fast:low, a/other");
+        let found = |small| with_found(&chain, Some("a/big"), small);
+        assert_eq!(found(Some("a/small")).as_deref(), Some("a/small:low, a/other"));
+        assert_eq!(found(None).as_deref(), Some("a/big:low, a/other"));
         let round = config(&[(Role::Default, "@fast"), (Role::Fast, "@title")]);
         assert_eq!(round.chain(Role::Default), None, "a circle comes to an end, and to nothing");
     }

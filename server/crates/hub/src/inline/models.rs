@@ -6,12 +6,9 @@ use ports::complete::{Complete, EditNext};
 use protocol::inline::{Reason, Rule};
 use protocol::role::Role;
 
-use crate::config::Config;
+use crate::config::{Config, LOCAL};
 use crate::post::Shared;
 use crate::session::chain_of;
-
-/// The value of `completion_model` for a model that is found on this machine.
-pub(crate) const LOCAL: &str = "local";
 
 /// The models, each with the reason if there is none.
 pub(super) struct Source {
@@ -47,10 +44,10 @@ pub(super) fn is_other(old: &Config, new: &Config) -> bool {
         config.providers.providers.iter().map(of).collect::<Vec<_>>()
     };
     [Role::Completion, Role::NextEdit].into_iter().any(|role| old.chain(role) != new.chain(role))
-        || old.provider_order != new.provider_order
         || old.hosts_unknown != new.hosts_unknown
         || old.enabled_models != new.enabled_models
         || old.disabled_providers != new.disabled_providers
+        || old.provider_order != new.provider_order
         || providers(old) != providers(new)
 }
 

@@ -1,5 +1,6 @@
 //! The text of the user's file, with one provider added or removed. Everything else of it stays as it is written.
 
+use protocol::settings::{SETTINGS, Setting};
 use toml_edit::visit_mut::{VisitMut, visit_table_mut};
 use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike, Value};
 
@@ -49,6 +50,35 @@ pub(super) fn with(text: &str, addition: &Addition, command: &[String]) -> Resul
             providers.insert(&addition.name, Value::InlineTable(InlineTable::from_iter(fields)));
         }
         _ => return Err("`providers` is no table".to_owned()),
+    }
+    Ok(document.to_string())
+}
+
+/// The text with this value of a setting, or without the setting. It is known by its name in camelCase too.
+///
+/// # Errors
+/// It is no TOML; says so, without anything of the text.
+pub(super) fn with_setting(text: &str, name: &str, value: Option<&str>) -> Result<String, String> {
+    let mut document: DocumentMut = text.parse().map_err(|_| "the file is no TOML".to_owned())?;
+    let setting = SETTINGS.iter().find(|setting| setting.name == name);
+    let camel = setting.map(Setting::camel_case).filter(|camel| document.contains_key(camel));
+    let name = camel.as_deref().unwrap_or(name);
+    match (value, document.get_mut(name).and_then(Item::as_value_mut)) {
+        (Some(value), Some(there)) => {
+            let mut value = Value::from(value);
+            // The comment behind it stays.
+            *value.decor_mut() = there.decor().clone();
+            *there = value;
+        }
+        (Some(value), None) => {
+            let is_first = !document.iter().any(|(_, item)| item.is_value());
+            let mut value = Value::from(value);
+            if is_first && !text.is_empty() {
+                value.decor_mut().set_suffix("\n");
+            }
+            document.insert(name, Item::Value(value));
+        }
+        (None, _) => drop(document.remove(name)),
     }
     Ok(document.to_string())
 }
@@ -217,6 +247,30 @@ mod tests {
         );
         assert_eq!(names(&added), ["a", "mine"]);
         assert_eq!(names(&without(&added, "mine").unwrap()), ["a"]);
+    }
+
+    #[test]
+    fn a_setting_is_written_among_the_others_and_taken_out_again_and_all_else_stays() {
+        for (text, value, written) in [
+            ("", Some("a/b"), "plan_model = \"a/b\"\n"),
+            ("# Mine.\nmodel = 'x'\n", Some("a/b"), "# Mine.\nmodel = 'x'\nplan_model = \"a/b\"\n"),
+            (
+                "# All.\n[providers.a]\nkey_env = 'A'\n",
+                Some("a/b"),
+                "plan_model = \"a/b\"\n\n# All.\n[providers.a]\nkey_env = 'A'\n",
+            ),
+            (
+                "model = 'x' # the best\nplan_model = 'y' # the wise\n\n[permissions]\n",
+                Some("a/b, @default"),
+                "model = 'x' # the best\nplan_model = \"a/b, @default\" # the wise\n\n[permissions]\n",
+            ),
+            ("planModel = 'y'\n", Some("a/b"), "planModel = \"a/b\"\n"),
+            ("model = 'x'\nplan_model = 'y'\n[permissions]\n", None, "model = 'x'\n[permissions]\n"),
+            ("model = 'x'\n", None, "model = 'x'\n"),
+        ] {
+            assert_eq!(with_setting(text, "plan_model", value).as_deref(), Ok(written), "{text}");
+        }
+        assert!(with_setting("model = ", "plan_model", None).is_err());
     }
 
     #[test]

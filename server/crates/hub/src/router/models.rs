@@ -4,19 +4,32 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use protocol::model::{ModelListParams, ModelListResult, ModelSelectParams, ModelSelectResult};
-use tokio::sync::{mpsc, watch};
+use protocol::role::{ModelPickParams, ModelPickResult, ModelRolesParams, ModelRolesResult, Role};
+use protocol::{ErrorCode, methods};
+use tokio::sync::{mpsc, oneshot, watch};
 
 use super::Router;
 use crate::config::Config;
 use crate::feed::blocking;
 use crate::post::{LAST_MODEL, Message, Post, Shared};
+use crate::request::Handlers;
+use crate::session::Picked;
 use crate::{ClientId, Error, Reply, session};
 
 /// The time for which the default is looked for.
 const DEFAULT: Duration = Duration::from_millis(500);
 
+/// Registers the requests about models.
+pub(super) fn register(handlers: &mut Handlers<Router, ClientId>) {
+    handlers
+        .on::<methods::ModelList>(Router::model_list)
+        .on::<methods::ModelSelect>(Router::model_select)
+        .on::<methods::ModelRoles>(Router::model_roles)
+        .on::<methods::ModelPick>(Router::model_pick);
+}
+
 impl Router {
-    pub(super) fn model_list(&mut self, _: ClientId, params: ModelListParams, reply: Reply<ModelListResult>) {
+    fn model_list(&mut self, _: ClientId, params: ModelListParams, reply: Reply<ModelListResult>) {
         let (shared, config) = (self.shared.clone(), Arc::clone(&self.config));
         tokio::spawn(async move {
             let catalog = &shared.parts.catalog;
@@ -31,12 +44,51 @@ impl Router {
     }
 
     /// Chooses the model of new sessions.
-    pub(super) fn model_select(&mut self, _: ClientId, params: ModelSelectParams, reply: Reply<ModelSelectResult>) {
+    fn model_select(&mut self, _: ClientId, params: ModelSelectParams, reply: Reply<ModelSelectResult>) {
         let (shared, config) = (self.shared.clone(), Arc::clone(&self.config));
         tokio::spawn(async move {
             let selected = select_default(&shared, &config, &params.model).await;
             let _ = reply.send(selected);
         });
+    }
+}
+
+impl Router {
+    fn model_roles(&mut self, _: ClientId, _: ModelRolesParams, reply: Reply<ModelRolesResult>) {
+        let (shared, config) = (self.shared.clone(), Arc::clone(&self.config));
+        tokio::spawn(async move {
+            let roles = session::roles(&shared, &config).await;
+            let _ = reply.send(Ok(ModelRolesResult { roles }));
+        });
+    }
+
+    /// Picks a model for a role.
+    fn model_pick(&mut self, _: ClientId, params: ModelPickParams, reply: Reply<ModelPickResult>) {
+        let (shared, config) = (self.shared.clone(), Arc::clone(&self.config));
+        tokio::spawn(async move {
+            let ModelPickParams { role, model, keep } = params;
+            let picked = session::pick(&shared, &config, role, model.as_deref(), keep).await;
+            let answer = match picked {
+                Ok(Picked { config, text }) => {
+                    Ok(ModelPickResult { role: session::role(&shared, &config, role).await, text })
+                }
+                Err(problem) => Err(Error::new(ErrorCode::OperationFailed, problem)),
+            };
+            let _ = reply.send(answer);
+        });
+    }
+
+    /// Has these models count for a role from now on, or again what the settings say.
+    pub(super) fn pick_role(&mut self, role: Role, list: Option<String>, reply: oneshot::Sender<Arc<Config>>) {
+        let mut picks = self.config.picks.clone();
+        match list {
+            Some(list) => picks.insert(role, list),
+            None => picks.remove(&role),
+        };
+        if picks != self.config.picks {
+            self.use_config(Arc::new(self.config.with_picks(picks)));
+        }
+        let _ = reply.send(Arc::clone(&self.config));
     }
 }
 

@@ -1,6 +1,7 @@
 //! The choice of the model that a session asks, and of the level at which it thinks.
 
 mod chain;
+mod picks;
 mod roles;
 
 use std::collections::BTreeMap;
@@ -15,8 +16,9 @@ use providers::CatalogError;
 use providers::catalog::names;
 
 pub(crate) use self::chain::{ModelChain, Switched};
+pub(crate) use self::picks::{Picked, pick};
 use self::roles::without_roles;
-pub(crate) use self::roles::{chain_of, chain_of_mode};
+pub(crate) use self::roles::{chain_of, chain_of_mode, role, roles};
 use crate::Error;
 use crate::config::Config;
 use crate::feed::blocking;

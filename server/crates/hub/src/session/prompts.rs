@@ -12,6 +12,7 @@ mod excerpt;
 mod file_mark;
 mod hidden;
 mod instruct;
+mod models;
 mod port;
 mod preparation;
 mod prepare;

@@ -19,25 +19,22 @@ use protocol::checkpoint::{
     ConfirmedFile, Direction, RestoreOutcome, RestoredFile,
 };
 use protocol::methods::{self, Request as Method};
-use protocol::model::{DEFAULT_LEVEL, ModelInfo, ThinkingLevel};
 use protocol::permission::{PermissionListParams, PermissionRevokeParams, RuleEffect, RuleInfo};
 use protocol::review::{AutoScope, ReviewAutoParams};
 use protocol::session::{Mode, Purpose};
 use protocol::{Event, SessionId, TurnId};
-use providers::catalog::names;
 use tokio::sync::oneshot;
 
 use super::costs::costs;
 use super::hidden::hidden_secrets;
 use super::preparation::{Preparation, post_as};
 use super::providers::providers;
-use super::roles;
 use super::usage::usage;
+use crate::config::Config;
 use crate::feed::blocking;
-use crate::lists;
-use crate::post::{Message, Requester, Shared};
+use crate::post::{Message, Requester};
 use crate::session::gate::{self, BYPASS};
-use crate::session::{Chosen, NewSession, choose_for_session, choose_model, model_chosen, resolve_model};
+use crate::session::{Chosen, NewSession, model_chosen};
 use crate::{Error, Request};
 
 /// The number of sessions that `/conversations` lists.
@@ -52,6 +49,8 @@ pub(super) struct Done {
     pub(super) confirmed: bool,
     /// The model that was chosen, by this name.
     pub(super) model: Option<(Arc<dyn Model>, String)>,
+    /// The configuration with what was picked for roles.
+    pub(super) config: Option<Arc<Config>>,
     pub(super) switch_to: Option<SessionId>,
     /// The size of the context.
     pub(super) context: Option<u64>,
@@ -59,7 +58,7 @@ pub(super) struct Done {
 
 impl Done {
     /// Has the session use a model.
-    fn choose(&mut self, model: Arc<dyn Model>, name: String, by_default: bool) {
+    pub(super) fn choose(&mut self, model: Arc<dyn Model>, name: String, by_default: bool) {
         self.events.extend(model_chosen(model.info(), &name, by_default, self.context));
         self.model = Some((model, name));
     }
@@ -67,7 +66,7 @@ impl Done {
 
 /// A command of ours, carried out.
 #[async_trait]
-trait Execute: BuiltIn {
+pub(super) trait Execute: BuiltIn {
     /// Gives what the user is told.
     ///
     /// # Errors
@@ -148,72 +147,6 @@ impl Execute for New {
 impl Execute for Help {
     async fn execute(self, preparation: &Preparation, _: &mut Done) -> Result<String, String> {
         Ok(preparation.commands.help())
-    }
-}
-
-#[async_trait]
-impl Execute for ChooseModel {
-    async fn execute(self, preparation: &Preparation, done: &mut Done) -> Result<String, String> {
-        let Some(name) = self.0 else { return Ok(models(preparation).await) };
-        let chosen =
-            choose_for_session(&preparation.shared, &preparation.config, &name, preparation.model.as_ref(), false)
-                .await;
-        let (model, name) = chosen.map_err(|error| error.message)?;
-        let info = model.info();
-        let others = after(&preparation.shared, &name, info).await;
-        let chain =
-            if others.is_empty() { String::new() } else { format!("; if it fails, {}", others.join(", then ")) };
-        let kept = roles::kept("; other work keeps its model: ", &preparation.config);
-        let (model_name, id) = (&info.name, info.selector());
-        let text = format!("model {model_name} ({id}) for this conversation, in every mode{chain}{kept}");
-        done.choose(model, name, false);
-        Ok(text)
-    }
-}
-
-/// The names of a chain that come after the model that was chosen by it: those before it cannot be used.
-async fn after<'a>(shared: &Shared, chain: &'a str, chosen: &ModelInfo) -> Vec<&'a str> {
-    let mut names = names(chain).collect::<Vec<_>>().into_iter();
-    for name in names.by_ref() {
-        if resolve_model(shared, name).await.is_ok_and(|model| model.info().id == chosen.id) {
-            break;
-        }
-    }
-    names.collect()
-}
-
-#[async_trait]
-impl Execute for ChooseThinking {
-    async fn execute(self, preparation: &Preparation, done: &mut Done) -> Result<String, String> {
-        let shared = &preparation.shared;
-        let mode = done.mode.unwrap_or(preparation.info.mode);
-        let current = match (&done.model, preparation.chain_of_mode(mode).await) {
-            (Some((model, _)), _) => Arc::clone(model),
-            (None, Some(name)) => {
-                let mode = mode.name();
-                return Err(format!(
-                    "the mode {mode} asks `plan_model`, which is {name}: a level can follow its name in the configuration, and \
-                     `/model` chooses another model for this conversation"
-                ));
-            }
-            (None, None) => preparation.model().await.map_err(|error| error.message)?,
-        };
-        let ModelInfo { id, name, levels, .. } = current.info();
-        let Some(level) = self.0.filter(|_| !levels.is_empty()) else { return Ok(levels_in_words(current.info())) };
-        let (model, _) =
-            choose_model(shared, &preparation.config, &format!("{id}:{level}")).await.map_err(|error| error.message)?;
-        let text = match model.info().level {
-            Some(level) => format!("{name} thinks at the level {}", level.name()),
-            None => format!("{name} thinks as much as it does by itself"),
-        };
-        // Another level of the same model is no other choice of a model.
-        let is_default = preparation.model.as_ref().is_none_or(|known| known.is_default && known.model == *id);
-        let chain = match &done.model {
-            Some((_, name)) => name.clone(),
-            None => preparation.chain().unwrap_or_else(|| id.clone()),
-        };
-        done.choose(Arc::clone(&model), chain, is_default);
-        Ok(text)
     }
 }
 
@@ -316,17 +249,6 @@ impl Execute for Redo {
     async fn execute(self, preparation: &Preparation, _: &mut Done) -> Result<String, String> {
         restore(preparation, Direction::Redo, self.0).await
     }
-}
-
-/// The levels of a model, with the one that counts.
-fn levels_in_words(info: &ModelInfo) -> String {
-    let ModelInfo { name, levels, level, .. } = info;
-    if levels.is_empty() {
-        return format!("{name} cannot be told how much to think");
-    }
-    let level = level.map_or(DEFAULT_LEVEL, ThinkingLevel::name);
-    let names: Vec<_> = levels.iter().map(|level| level.name()).collect();
-    format!("{name} thinks at the level {level}; it has {}, and {DEFAULT_LEVEL}", names.join(", "))
 }
 
 /// Lists the rules in force, or takes back the one with a number of that list.
@@ -518,38 +440,6 @@ fn restored_in_words(direction: Direction, files: &[RestoredFile]) -> String {
         );
     }
     text
-}
-
-/// The usable models by their providers, and why the other providers have none.
-async fn models(preparation: &Preparation) -> String {
-    let listed = preparation.shared.parts.catalog.list_soon().await;
-    let (mut text, mut last) = (String::new(), "");
-    for model in listed.models.iter().filter(|model| model.available) {
-        if last != model.provider {
-            last = &model.provider;
-            let _ = writeln!(text, "\n**{last}**\n");
-        }
-        let current = if preparation.info.model.as_deref() == Some(model.id.as_str()) { " (in use)" } else { "" };
-        let _ = writeln!(text, "- `{}`: {} · {}{current}", model.id, model.name, lists::facts(model));
-    }
-    if text.is_empty() {
-        text.push_str("no model can be used yet; run `azimuth doctor` for what to do\n");
-    }
-    let kept = roles::kept("\nOther work has its own model: ", &preparation.config);
-    text.extend((!kept.is_empty()).then(|| kept + "\n"));
-    let is_usable = |provider: &str| listed.models.iter().any(|model| model.available && model.provider == provider);
-    let mut told: Vec<&str> = Vec::new();
-    for model in listed.models.iter().filter(|model| !model.ruled_out && !is_usable(&model.provider)) {
-        if !told.contains(&model.provider.as_str()) {
-            told.push(&model.provider);
-            let why = model.unavailable_because.as_deref().unwrap_or("it is not available");
-            let _ = writeln!(text, "\n{} cannot be used: {why}", model.provider);
-        }
-    }
-    for note in &listed.notes {
-        let _ = writeln!(text, "\n{note}");
-    }
-    text.trim().to_owned()
 }
 
 async fn conversations(preparation: &Preparation) -> Result<String, String> {

@@ -7,6 +7,7 @@ use agent::commands::{Choice, Choices, Known, TokenKind};
 use ports::store::{Origin, SessionFilter};
 use project::paths;
 use protocol::model::ModelInfo;
+use protocol::role::Role;
 use protocol::session::{CompletionItem, CompletionKind, PromptCompleteParams, PromptCompleteResult, Purpose};
 use tokio_util::sync::CancellationToken;
 
@@ -72,7 +73,7 @@ impl Session {
     }
 }
 
-/// The models that can be used, then their aliases, each once: it may be a model of several providers.
+/// The models that can be used, then their aliases, each once: it may be a model of several providers; then the roles.
 fn choices(models: Vec<ModelInfo>) -> Vec<Choice> {
     let usable: Vec<_> = models.into_iter().filter(|model| model.available).collect();
     let mut seen = HashSet::new();
@@ -80,7 +81,8 @@ fn choices(models: Vec<ModelInfo>) -> Vec<Choice> {
         |model: &ModelInfo| model.aliases.iter().map(|alias| (alias.clone(), model.name.clone())).collect::<Vec<_>>();
     let aliases: Vec<_> = usable.iter().flat_map(of_model).filter(|(alias, _)| seen.insert(alias.clone())).collect();
     let ids = usable.into_iter().map(|model| (model.id, model.name));
-    ids.chain(aliases).map(|(value, detail)| Choice { value, detail }).collect()
+    let roles = Role::ALL.map(|role| (role.name().to_owned(), format!("the model for {}", role.words())));
+    ids.chain(aliases).chain(roles).map(|(value, detail)| Choice { value, detail }).collect()
 }
 
 fn mention(path: &str, uri: String) -> CompletionItem {
@@ -143,7 +145,9 @@ mod tests {
         };
         let choices = choices(vec![model("a/x", true), model("b/y", true), model("c/z", false)]);
         let said: Vec<_> = choices.iter().map(|choice| (choice.value.as_str(), choice.detail.as_str())).collect();
-        assert_eq!(said, [("a/x", "A/X"), ("b/y", "B/Y"), ("opus", "A/X"), ("x", "A/X"), ("y", "B/Y")]);
+        let models = [("a/x", "A/X"), ("b/y", "B/Y"), ("opus", "A/X"), ("x", "A/X"), ("y", "B/Y")];
+        assert_eq!(said[..models.len()], models);
+        assert_eq!(said[models.len()..][1], ("plan", "the model for plans"));
     }
 
     #[test]

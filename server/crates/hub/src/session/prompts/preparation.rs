@@ -167,9 +167,10 @@ impl Prepared {
 
 impl Preparation {
     /// The chain of models that a setting names for a mode; none if somebody chose one for the session, which counts
-    /// more.
+    /// more than a setting, and less than what was picked for the role.
     pub(super) async fn chain_of_mode(&self, mode: Mode) -> Option<String> {
-        if self.model.as_ref().is_some_and(|chosen| !chosen.is_default) {
+        let is_chosen = self.model.as_ref().is_some_and(|chosen| !chosen.is_default);
+        if is_chosen && !self.config.picks.contains_key(&Role::Plan) {
             return None;
         }
         chain_of_mode(&self.shared, &self.config, mode).await

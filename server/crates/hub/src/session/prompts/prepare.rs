@@ -67,6 +67,9 @@ pub(super) async fn prepare(mut preparation: Preparation) -> Prepared {
         }
         slash::execute(&preparation, invocation, &mut done).await;
     }
+    if let Some(config) = done.config.take() {
+        preparation.config = Arc::new(preparation.config.with_picks(config.picks.clone()));
+    }
     let texts = texts(&preparation, for_model, &mut done).await;
     let mode = done.mode.or(preparation.mode).unwrap_or(preparation.info.mode);
     let is_turn = whole.is_empty() || preparation.asks_model || !texts.is_empty();

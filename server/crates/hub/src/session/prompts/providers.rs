@@ -1,16 +1,10 @@
 //! `/provider`: the providers of models, and those that the user adds and removes.
 
-use std::time::Duration;
-
 use agent::commands::built_in::{NewProvider, Providers};
-use tokio::sync::oneshot;
 
 use super::preparation::Preparation;
-use crate::own_providers::{Addition, Checks, KeyFrom, OwnProviders, in_markdown, rows};
-use crate::post::Message;
+use crate::own_providers::{Addition, Checks, KeyFrom, OwnProviders, in_markdown, rows, variable};
 
-/// The longest wait until a changed configuration is in force.
-const PATIENCE: Duration = Duration::from_secs(10);
 /// So many models are named in words.
 const NAMED: usize = 5;
 
@@ -57,11 +51,9 @@ pub(super) async fn providers(preparation: &Preparation, command: Providers) -> 
             with_notes(format!("`{name}` is removed from {}", removed.file.display()), &removed.notes)
         }
     };
-    let (reply, in_force) = oneshot::channel();
-    preparation.shared.post(None, Message::FileChanged(reply));
-    Ok(match tokio::time::timeout(PATIENCE, in_force).await {
-        Ok(Ok(())) => text,
-        _ => format!("{text}\n\nIt counts once this editor has read its configuration again"),
+    Ok(match preparation.shared.read_file_again().await {
+        true => text,
+        false => format!("{text}\n\nIt counts once this editor has read its configuration again"),
     })
 }
 
@@ -84,9 +76,4 @@ fn with_notes(mut text: String, notes: &[String]) -> String {
         notes.iter().for_each(|note| text.push_str(&format!("\n- {note}")));
     }
     text
-}
-
-/// A variable of this process.
-fn variable(name: &str) -> Option<String> {
-    std::env::var(name).ok().filter(|value| !value.is_empty())
 }

@@ -1,0 +1,115 @@
+--- The models for other work than conversations: choosing one for a role, for now or for good.
+
+local client = require("azimuth.client")
+local protocol = require("azimuth.generated.protocol")
+local text = require("azimuth.text")
+
+local M = {}
+
+local requests = protocol.requests
+
+--- The roles whose models are none for conversations, so that they are not in the list of those.
+local of_typing = { completion = true, next_edit = true }
+
+---@param err? azimuth.Error
+---@return boolean failed
+local function failed(err)
+  if err then
+    vim.notify("Azimuth: " .. err.message, vim.log.levels.ERROR)
+  end
+  return err ~= nil
+end
+
+--- Has a role ask this model; without one, what the settings say.
+---@param role azimuth.RoleInfo
+---@param model? string
+---@param keep boolean
+local function put(role, model, keep)
+  client.request(requests.model_pick, { role = role.role, model = model, keep = keep or nil }, function(err, result)
+    if not failed(err) then
+      vim.notify(("Azimuth: %s."):format(text.one_line(result.text, 300)))
+    end
+  end)
+end
+
+--- Asks for how long it counts.
+---@param role azimuth.RoleInfo
+---@param model string
+local function ask_to_keep(role, model)
+  local items = { "until Azimuth ends", "keep it: write it into config.toml" }
+  vim.ui.select(items, {
+    prompt = ("Azimuth: %s for %s"):format(text.one_line(model, 80), role.words),
+    kind = "azimuth.keep",
+  }, function(item, at)
+    if item then
+      put(role, model, at == 2)
+    end
+  end)
+end
+
+--- Asks for a model by its name.
+---@param role azimuth.RoleInfo
+local function ask_for_name(role)
+  vim.ui.input({ prompt = ("Azimuth: model for %s: "):format(role.words), default = role.model }, function(name)
+    if not name then
+      return
+    end
+    if vim.trim(name) ~= "" then
+      ask_to_keep(role, vim.trim(name))
+    elseif role.picked then
+      put(role, nil, false)
+    end
+  end)
+end
+
+--- Chooses a model of the list.
+---@param role azimuth.RoleInfo
+local function choose(role)
+  client.request(requests.model_list, {}, function(err, listed)
+    if failed(err) then
+      return
+    end
+    local items, describe = require("azimuth.pick").usable(listed)
+    if role.picked then
+      table.insert(items, false)
+    end
+    vim.ui.select(items, {
+      prompt = ("Azimuth: model for %s"):format(role.words),
+      kind = "azimuth.model",
+      format_item = function(item)
+        return item and describe(item) or "  take back what was picked"
+      end,
+    }, function(item)
+      if item == false then
+        put(role, nil, false)
+      elseif item then
+        ask_to_keep(role, item.id)
+      end
+    end)
+  end)
+end
+
+--- Chooses a role, then its model.
+function M.pick()
+  client.request(requests.model_roles, {}, function(err, result)
+    if failed(err) then
+      return
+    end
+    vim.ui.select(result.roles, {
+      prompt = "Azimuth: models for different work",
+      kind = "azimuth.role",
+      format_item = function(role)
+        local model = text.one_line(role.model or "no model of its own", 80)
+        return ("%s: %s, %s"):format(role.words, model, text.one_line(role.why, 200))
+      end,
+    }, function(role)
+      if role and of_typing[role.role] then
+        ask_for_name(role)
+      elseif role then
+        choose(role)
+      end
+    end)
+  end)
+end
+
+return M
