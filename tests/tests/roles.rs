@@ -92,6 +92,17 @@ async fn a_fast_model_names_the_conversation_and_changes_selections() {
 }
 
 #[tokio::test]
+async fn without_a_fast_model_it_is_the_cheapest_beside_the_conversations_own() {
+    let priced = |id: &str, price: &str| format!("[[providers.test.model]]\nid = \"{id}\"\nprice = {{ {price} }}\n");
+    let prices = [
+        priced("model-1", "input = 5, output = 25"),
+        priced("model-2", "input = 2, output = 10"),
+        priced("model-3", "input = 0.1, output = 0.5"),
+    ];
+    small_work_is_done_by_model_3("title_model = \"@fast\"\ninstruct_model = \"@fast\"", &prices.concat()).await;
+}
+
+#[tokio::test]
 async fn a_setting_that_names_another_role_follows_it() {
     small_work_is_done_by_model_3(
         "plan_model = \"test/model-3\"\ntitle_model = \"nobody/nothing, @plan\"\ninstruct_model = \"@title\"",

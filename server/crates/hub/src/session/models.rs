@@ -3,6 +3,7 @@
 mod chain;
 mod picks;
 mod roles;
+mod small;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -260,6 +260,6 @@ fn provider_of(name: &str) -> Option<&str> {
 }
 
 /// The maker of a model, where a provider has those of several: all of its id but the last part.
-fn maker(id: &str) -> &str {
+pub(super) fn maker(id: &str) -> &str {
     id.rsplit_once('/').map_or("", |(maker, _)| maker)
 }

@@ -8,6 +8,7 @@ use protocol::role::{Role, RoleInfo};
 use protocol::session::Mode;
 use providers::catalog::names;
 
+use super::small::small_beside;
 use super::{default_model, named_model, usable};
 use crate::Error;
 use crate::config::{Config, LOCAL, Reference, with_found};
@@ -95,7 +96,7 @@ fn source(config: &Config, role: Role) -> String {
         return match role {
             Role::Default => "the one that was chosen last, else the first that can be used".to_owned(),
             Role::Plan => "that of the conversation".to_owned(),
-            Role::Fast => format!("no `{setting}` is set, so it is that of new conversations"),
+            Role::Fast => format!("no `{setting}` is set, so it is the cheapest beside the model of new conversations"),
             Role::Title => {
                 format!("no `{setting}` and no `fast_model` is set; the first sentence of the prompt is taken")
             }
@@ -118,12 +119,17 @@ fn source(config: &Config, role: Role) -> String {
     format!("`{}` in {place}{says}", named.setting())
 }
 
-/// Puts the model of new conversations in where only the catalog knows which that is.
+/// Puts the model of new conversations, and the small one beside it, in where only the catalog knows which those are.
 async fn settled(shared: &Shared, config: &Config, chain: String) -> Option<String> {
     if !names(&chain).any(|name| Reference::of(name).is_some()) {
         return Some(chain);
     }
     let default = default_model(shared, config).await.ok();
+    let needs_small = |name| Reference::of(name).is_some_and(|reference| reference.role == Some(Role::Fast));
+    let small = match &default {
+        Some(default) if names(&chain).any(needs_small) => small_beside(shared, config, default.info()).await,
+        _ => None,
+    };
     let default = default.map(|model| model.info().selector());
-    with_found(&chain, default.as_deref(), None)
+    with_found(&chain, default.as_deref(), small.as_deref())
 }
