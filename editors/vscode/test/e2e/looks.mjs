@@ -1,5 +1,6 @@
-// How the panel looks in a real VS Code: each state in three themes, narrow and wide, with axe-core's word.
-// `node test/e2e/looks.mjs --vsix FILE [--shots FOLDER]`; with `--images FOLDER`, the pictures of the documentation instead.
+// How the panel looks in a real VS Code: each state in three themes where it is narrow, with axe-core's word, and in one
+// where it is wide; with `--all`, wide in each theme too.
+// `node test/e2e/looks.mjs --vsix FILE [--shots FOLDER] [--all]`; with `--images FOLDER`, the pictures of the documentation instead.
 import fs from 'node:fs';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
@@ -7,7 +8,7 @@ import { playSession } from './plain.mjs';
 import * as steps from './steps.mjs';
 import { startWorld } from './world.mjs';
 
-const { values } = parseArgs({ options: { vsix: { type: 'string' }, shots: { type: 'string' }, images: { type: 'string' } } });
+const { values } = parseArgs({ options: { vsix: { type: 'string' }, shots: { type: 'string' }, images: { type: 'string' }, all: { type: 'boolean' } } });
 const shots = path.resolve(values.images ?? values.shots ?? path.join(import.meta.dirname, '../../../../tests/artifacts/vscode-looks'));
 fs.mkdirSync(shots, { recursive: true });
 
@@ -99,7 +100,8 @@ async function resize({ width, height, chat }) {
 async function looks(state, begin = async () => {}) {
   for (const [size, measures] of Object.entries(sizes)) {
     await resize(measures);
-    for (const theme of Object.keys(themes)) {
+    // To put on a theme takes a second or more, so the wide picture is in the one that the last narrow one had.
+    for (const theme of Object.keys(themes).slice(size === 'narrow' || values.all ? 0 : -1)) {
       await dress(theme);
       await begin();
       // The chat's own story does it in the dark theme.
@@ -107,7 +109,7 @@ async function looks(state, begin = async () => {}) {
       await shot(`${state}-${theme}-${size}`);
     }
   }
-  told(`${state}, in every theme and width`);
+  told(`${state}, in every theme, narrow and wide`);
 }
 
 /** The question for the command that greets, and what it needs. */

@@ -69,6 +69,25 @@ try {
   await steps.azimuth(world, 'Next Thinking Level');
   await frame.locator('.status button', { hasText: 'thinking: high' }).waitFor();
   await shot('thinking');
+
+  // A model for plans, which is written into the configuration.
+  const pick = async (title, text) => {
+    await page.locator('.quick-input-widget:visible .quick-input-title', { hasText: title }).waitFor();
+    await page.locator('.quick-input-list .monaco-list-row', { hasText: text }).first().click();
+  };
+  await steps.choose(world, 'Select Model…', 'other work');
+  await page.locator('.quick-input-list .monaco-list-row', { hasText: 'no model of its own' }).first().waitFor();
+  await shot('roles');
+  await pick('models for different work', 'plan');
+  await pick('model for', 'model-1');
+  await shot('keep');
+  await pick('for how long', 'Keep as default');
+  await page.locator('.notification-toast .notification-list-item', { hasText: 'plan' }).first().waitFor();
+  await shot('kept');
+  assert.match(fs.readFileSync(path.join(world.home, 'config.toml'), 'utf8'), /^plan_model = "test\/model-1"$/m);
+  await steps.command(world, 'Notifications: Clear All Notifications');
+  told('a model for plans is picked, and kept in the configuration');
+
   model.add({ text: 'Hello.' });
   await steps.ask(world, 'Say hello.');
   await frame.locator('.entry.end').waitFor();

@@ -151,8 +151,8 @@ impl Details {
     }
 }
 
-/// The facts known of its models, for as long as a configuration holds. Models are given out anew for each turn, and one
-/// that nobody used for minutes is not loaded any more, but will be with the same window.
+/// The facts known of its models, for as long as a configuration holds. Models are given out anew for each turn, and
+/// one that nobody used for minutes is not loaded any more, but will be with the same window.
 #[derive(Debug, Default)]
 pub(crate) struct Known {
     /// The details of models, by their digests: a model of the same digest has the same ones.

@@ -214,7 +214,7 @@ impl Router {
         self.sign_ins.keys += 1;
         let (number, written) = (self.sign_ins.keys, Arc::clone(&self.sign_ins.written));
         tokio::spawn(async move {
-            // What was given before and is still being checked is not kept any more.
+            // A key that was given before and is still being checked is not kept any more.
             let forgotten = (params.provider.clone(), params.label.clone().unwrap_or_default());
             written.lock().await.insert(forgotten, number);
             let removed = accounts.sign_out(&params.provider, params.label.as_deref()).await;

@@ -173,7 +173,7 @@ impl Listing {
                 words.trim_end_matches(['.', ' ']).to_owned()
             })
         });
-        // What the answer itself says is no news.
+        // The answer itself says what was learned with it.
         self.of_ollama.take_news();
         *last = Some((Instant::now(), answer.clone()));
         drop(last);
