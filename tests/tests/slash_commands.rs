@@ -112,3 +112,39 @@ async fn beside_new_a_command_that_others_bring_is_for_the_new_conversation() {
     assert!(model.asked()[0].user_text().contains("Review all with"));
     assert_eq!(client.finish().await, 0);
 }
+
+#[tokio::test]
+async fn context_tells_what_fills_the_window_before_and_after_the_vendor_has_counted_it() {
+    let read = Answer::calls("read_file", json!({ "path": "a.txt" }));
+    let model = ModelServer::start([read, Answer::says("It has one line.")]).await;
+    let project = Project::new([("a.txt", "one\n"), ("AGENTS.md", "Be kind to tests.\n")]);
+    let client = Client::start(&Setup::model(&model, Wire::Chat), &project, Profile::panel()).await;
+    let session = client.new_session().await;
+    say(&client, &session, "/context").await;
+    let (text, is_error) = executed(&client, &session).await;
+    assert!(!is_error && text.contains("are filled, estimated; nothing was counted yet."), "{text}");
+    for part in ["- Azimuth's instructions: ", "- rules of the project: ", "- descriptions of tools (", "- left: "] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    for part in ["results of tools: ", "answers: ", "your prompts"] {
+        assert!(!text.contains(part), "nothing was said yet: {text}");
+    }
+
+    say(&client, &session, "What is in a.txt?").await;
+    let events = client.until_end(&session, StopReason::EndTurn).await;
+    let used = events.iter().rev().find_map(|event| match event {
+        Event::ContextUsed { used, .. } => Some(*used),
+        _ => None,
+    });
+    say(&client, &session, "/context").await;
+    let (text, is_error) = executed(&client, &session).await;
+    assert!(!is_error && text.contains("are filled, as its vendor counted at last."), "{text}");
+    assert!(text.starts_with(&format!("`test/model-1`: {} of ", used.unwrap())), "{used:?}: {text}");
+    for part in
+        ["your prompts, with the text of what they mention: ", "answers: ", "calls of tools: ", "results of tools: "]
+    {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert_eq!(model.asked().len(), 2, "no model is asked for it");
+    assert_eq!(client.finish().await, 0);
+}

@@ -9,6 +9,7 @@
 //! [`workflow`] (prompts that begin at a place in the code), [`side`] (a model asked outside a turn), [`title`].
 
 pub mod commands;
+pub mod context;
 pub mod dispatch;
 pub mod file_blocks;
 pub mod history;

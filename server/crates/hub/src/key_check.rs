@@ -49,7 +49,9 @@ async fn check(settings: Settings, provider: &str) -> KeyCheck {
             (KeyState::Unknown, format!("{who} lists no model, which says nothing of the key"), String::new())
         }
         Err(Unlisted::Refused(problem)) => (KeyState::Refused, format!("{who} refuses the key: "), problem),
-        Err(Unlisted::Ended(problem)) => (KeyState::Refused, format!("The account at {who} cannot be used any more: "), problem),
+        Err(Unlisted::Ended(problem)) => {
+            (KeyState::Refused, format!("The account at {who} cannot be used any more: "), problem)
+        }
         Err(Unlisted::Forbidden(problem)) => {
             (KeyState::Forbidden, format!("{who} does not list its models for the key: "), problem)
         }

@@ -42,6 +42,7 @@ pub fn all() -> Vec<Command> {
         command::<Trust>(),
         command::<Resume>(),
         command::<Conversations>(),
+        command::<Context>(),
         command::<Costs>(),
         command::<Usage>(),
         command::<Providers>(),
@@ -290,6 +291,20 @@ pub struct Conversations;
 impl BuiltIn for Conversations {
     fn definition() -> Definition {
         Definition::new("conversations", "List the conversations of this project")
+    }
+
+    fn read(_: &Words) -> Result<Self, String> {
+        Ok(Self)
+    }
+}
+
+/// Shows what fills the model's context.
+#[derive(Debug)]
+pub struct Context;
+
+impl BuiltIn for Context {
+    fn definition() -> Definition {
+        Definition::new("context", "Show what fills the model's context, and how much room is left")
     }
 
     fn read(_: &Words) -> Result<Self, String> {

@@ -2,24 +2,16 @@
 
 use std::sync::Arc;
 
-use ports::model::{Message, ToolSpec, UserBlock};
+use ports::model::{Message, ToolSpec};
+use protocol::ToolCallId;
 use protocol::content::Usage;
 use protocol::model::ModelInfo;
-use protocol::{AssistantBlock, ToolCallId};
-use serde_json::Value;
 
+use crate::context::{FULL, chars, estimate, longest_answer, of_tool, tokens};
 use crate::history::{History, TRIMMED};
 
-/// The longest answer asked for; what it reserves is lost to the conversation.
-const LONGEST_ANSWER: u64 = 32_000;
-/// How much of the room for the conversation may be filled.
-const FULL: f64 = 0.92;
 /// The fill that is left after old results were trimmed. Well below, since every trimming costs the vendor's cache.
 const TRIMMED_TO: f64 = 0.6;
-/// The tokens that an image counts for: about what the vendors charge for one of a megapixel.
-const IMAGE: f64 = 1_600.0;
-/// The tokens that a message's frame counts for.
-const FRAME: f64 = 4.0;
 
 /// The context of a model: its room, and what is known of its filling.
 pub(super) struct Budget {
@@ -37,15 +29,10 @@ pub(super) struct Budget {
 
 impl Budget {
     pub(super) fn new(model: &ModelInfo, thinking: Option<u64>, system: &str, tools: &[ToolSpec]) -> Self {
-        // An answer must be able to hold the thinking and something besides.
-        let wanted = LONGEST_ANSWER.min(model.context_tokens / 4).max(thinking.map_or(0, |tokens| tokens + 4_096));
-        let schemas = tools
-            .iter()
-            .map(|tool| chars(&tool.name) + chars(&tool.description) + chars(&tool.input_schema.to_string()));
         Self {
             limit: model.context_tokens,
-            answer: wanted.min(model.max_output_tokens).max(1),
-            fixed: tokens(chars(system) + schemas.sum::<f64>()),
+            answer: longest_answer(model, thinking),
+            fixed: tokens(chars(system) + tools.iter().map(of_tool).sum::<f64>()),
             counted: None,
             was_asked_for: false,
             cuts: false,
@@ -122,38 +109,7 @@ pub(super) fn longest_result(window: u64) -> usize {
     usize::try_from(window).unwrap_or(usize::MAX).saturating_mul(7) / 8
 }
 
-/// Characters by 3.5, and a tenth.
-fn tokens(chars: f64) -> u64 {
-    (chars / 3.5 * 1.1).ceil() as u64
-}
-
 /// So many tokens, and those of these messages as estimated.
 fn sum(known: u64, messages: &[Arc<Message>]) -> u64 {
     messages.iter().map(|message| estimate(message)).fold(known, u64::saturating_add)
-}
-
-fn estimate(message: &Message) -> u64 {
-    let user = |block: &UserBlock| match block {
-        UserBlock::Text(text) => chars(text),
-        UserBlock::Image { .. } => IMAGE * 3.5,
-    };
-    let sent_back = |vendor: &Option<Value>| vendor.as_ref().map_or(0.0, |vendor| chars(&vendor.to_string()));
-    let assistant = |block: &AssistantBlock| match block {
-        AssistantBlock::Text { text, vendor } | AssistantBlock::Thinking { text, vendor } => {
-            chars(text) + sent_back(vendor)
-        }
-        AssistantBlock::ToolCall { name, input, vendor, .. } => {
-            chars(name) + chars(&input.to_string()) + sent_back(vendor)
-        }
-    };
-    let content: f64 = match message {
-        Message::User(blocks) => blocks.iter().map(user).sum(),
-        Message::Assistant(blocks) => blocks.iter().map(assistant).sum(),
-        Message::ToolResults(results) => results.iter().map(|result| chars(&result.text) + FRAME * 3.5).sum(),
-    };
-    tokens(content + FRAME * 3.5)
-}
-
-fn chars(text: &str) -> f64 {
-    text.chars().count() as f64
 }

@@ -6,6 +6,7 @@
 
 mod commands;
 mod complete;
+mod context;
 mod costs;
 mod edited;
 mod excerpt;

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::sync::{Arc, LazyLock};
 
 use agent::commands::built_in::{
-    Auto, BuiltIn, ChooseMode, ChooseModel, ChooseThinking, Conversations, Costs, Help, HiddenSecrets, New,
+    Auto, BuiltIn, ChooseMode, ChooseModel, ChooseThinking, Context, Conversations, Costs, Help, HiddenSecrets, New,
     Permissions, Providers, Redo, Resume, Trust, Undo, Usage,
 };
 use agent::commands::{Command, Invocation, Words};
@@ -25,6 +25,7 @@ use protocol::session::{Mode, Purpose};
 use protocol::{Event, SessionId, TurnId};
 use tokio::sync::oneshot;
 
+use super::context::context;
 use super::costs::costs;
 use super::hidden::hidden_secrets;
 use super::preparation::{Preparation, post_as};
@@ -89,6 +90,7 @@ static OURS: LazyLock<BTreeMap<String, Run>> = LazyLock::new(|| {
         ours::<Trust>(),
         ours::<Resume>(),
         ours::<Conversations>(),
+        ours::<Context>(),
         ours::<Costs>(),
         ours::<Usage>(),
         ours::<Providers>(),
@@ -206,6 +208,13 @@ impl Execute for Resume {
 impl Execute for Conversations {
     async fn execute(self, preparation: &Preparation, _: &mut Done) -> Result<String, String> {
         conversations(preparation).await
+    }
+}
+
+#[async_trait]
+impl Execute for Context {
+    async fn execute(self, preparation: &Preparation, done: &mut Done) -> Result<String, String> {
+        context(preparation, done).await
     }
 }
 

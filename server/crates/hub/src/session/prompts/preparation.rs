@@ -9,7 +9,7 @@ use agent::toolset::ToolSet;
 use permission::Rules;
 use ports::edit::EditForm;
 use ports::hooks::Chain;
-use ports::model::{Model, ToolSpec};
+use ports::model::{Message as ModelMessage, Model, ToolSpec};
 use ports::session::Answer;
 use ports::spent::Sums;
 use project::paths::Roots;
@@ -50,6 +50,8 @@ pub(super) struct Preparation {
     pub(super) model: Option<Chosen>,
     /// The size of the session's context.
     pub(super) context: Option<u64>,
+    /// The conversation so far.
+    pub(super) messages: Vec<Arc<ModelMessage>>,
     /// The larger model that goes on in the stead of the session's.
     pub(super) promoted: Option<Promoted>,
     /// The part of the session's usage and cost that sessions used which its calls started.

@@ -120,7 +120,7 @@ async fn new_turn(
 ) -> NewTurn {
     let mentions = std::mem::take(&mut preparation.mentions);
     let preparation = &*preparation;
-    let Preparation { shared, roots, reader, tools, info, .. } = preparation;
+    let Preparation { shared, roots, reader, .. } = preparation;
     let (model, chain, switched, is_for_turn) = model_of_turn(preparation, mode, chosen).await;
     let mistakes = chain.mistakes().await;
     let mut context = match told {
@@ -136,35 +136,9 @@ async fn new_turn(
     let kept = blocking(move || gate::Kept::read(&*store, &project)).await;
     let kept = kept.inspect_err(|error| tracing::warn!(%error, "what is kept for the project cannot be read"));
     let kept = kept.ok().map(|kept| (kept, preparation.changes));
-    let (roots, reader) = (Arc::clone(roots), Arc::clone(reader));
-    let rules = tokio::task::spawn_blocking(move || extend::rules::load(&roots, &reader)).await.unwrap_or_default();
-    let environment = Environment {
-        folders: preparation.roots.iter().map(|root| root.path.display().to_string()).collect(),
-        platform: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
-        editor: preparation.caller.name.as_deref().map(str::to_owned),
-        // The day the session began: the prompt's bytes must not change while it runs.
-        day: name_of(day_of(info.created_at)),
-    };
-    let mut text = String::new();
-    for block in &rules.blocks {
-        let _ = writeln!(text, "## {}\n\n{}\n", block.source, block.text);
-    }
-    let config = &preparation.config;
-    let usual = || EditForm::usual(model.as_ref().map_or("", |model| &model.info().id));
-    let form = config.edit_mode.unwrap_or_else(usual);
-    let offered = offered(tools, mode, form, &config.edit_tools);
-    let file_mark = match config.file_blocks {
-        true => Some(file_mark::of(&shared.parts.store, &info.session_id).await),
-        false => None,
-    };
-    let file_blocks = file_mark.as_deref();
-    let in_place = (info.purpose == Purpose::Instruct).then(Section::of_instructions);
-    // Also while no secret is known: one may be at any time, and the prompt's bytes must not change then.
-    let hidden = shared.secrets.are_hidden().then(|| Section::of_placeholders(mask::EXAMPLE));
-    let sections: Vec<_> = std::iter::once(Section::of_rules(text)).chain(hidden).chain(in_place).collect();
-    let parts = PromptParts { tools: &offered, mode, environment: &environment, file_blocks, sections: &sections };
-    let system = agent::prompt::system(&parts);
-    let warnings = rules.problems.into_iter().chain(mistakes).collect();
+    let id = model.as_ref().map_or("", |model| &model.info().id);
+    let Told { system, rules: _, offered, form, file_mark, problems } = self::told(preparation, mode, id).await;
+    let warnings = problems.into_iter().chain(mistakes).collect();
     NewTurn {
         context,
         edits_until,
@@ -181,9 +155,57 @@ async fn new_turn(
     }
 }
 
+/// What a model is told before the conversation.
+pub(super) struct Told {
+    pub(super) system: Arc<str>,
+    /// The part of that which is the project's rules.
+    pub(super) rules: String,
+    /// The tools that it is told of.
+    pub(super) offered: Arc<[ToolSpec]>,
+    /// The form in which it edits.
+    pub(super) form: EditForm,
+    /// The mark of files in its answers, where they are taken.
+    pub(super) file_mark: Option<Arc<str>>,
+    /// The rules that could not be read, in words for the user.
+    pub(super) problems: Vec<String>,
+}
+
+/// The system prompt and the tools for a model in a mode, by the model's id.
+pub(super) async fn told(preparation: &Preparation, mode: Mode, model: &str) -> Told {
+    let Preparation { shared, roots, reader, tools, info, .. } = preparation;
+    let (roots, reader) = (Arc::clone(roots), Arc::clone(reader));
+    let rules = tokio::task::spawn_blocking(move || extend::rules::load(&roots, &reader)).await.unwrap_or_default();
+    let environment = Environment {
+        folders: preparation.roots.iter().map(|root| root.path.display().to_string()).collect(),
+        platform: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
+        editor: preparation.caller.name.as_deref().map(str::to_owned),
+        // The day the session began: the prompt's bytes must not change while it runs.
+        day: name_of(day_of(info.created_at)),
+    };
+    let mut text = String::new();
+    for block in &rules.blocks {
+        let _ = writeln!(text, "## {}\n\n{}\n", block.source, block.text);
+    }
+    let config = &preparation.config;
+    let form = config.edit_mode.unwrap_or_else(|| EditForm::usual(model));
+    let offered = offered(tools, mode, form, &config.edit_tools);
+    let file_mark = match config.file_blocks {
+        true => Some(file_mark::of(&shared.parts.store, &info.session_id).await),
+        false => None,
+    };
+    let file_blocks = file_mark.as_deref();
+    let in_place = (info.purpose == Purpose::Instruct).then(Section::of_instructions);
+    // Also while no secret is known: one may be at any time, and the prompt's bytes must not change then.
+    let hidden = shared.secrets.are_hidden().then(|| Section::of_placeholders(mask::EXAMPLE));
+    let sections: Vec<_> = std::iter::once(Section::of_rules(text.clone())).chain(hidden).chain(in_place).collect();
+    let parts = PromptParts { tools: &offered, mode, environment: &environment, file_blocks, sections: &sections };
+    let system = agent::prompt::system(&parts);
+    Told { system, rules: text, offered, form, file_mark, problems: rules.problems }
+}
+
 /// The model that a turn asks first, with its chain, the switch if another one goes on from the beginning, and true if
 /// the session keeps its own.
-async fn model_of_turn(
+pub(super) async fn model_of_turn(
     preparation: &Preparation,
     mode: Mode,
     chosen: Option<(Arc<dyn Model>, String)>,

@@ -127,6 +127,7 @@ impl Session {
             info: self.info(),
             model: self.state.chosen(),
             context: self.state.context,
+            messages: self.state.history.messages(),
             promoted: self.state.promoted.clone(),
             children: self.state.children,
             unpriced: self.state.unpriced.clone(),
