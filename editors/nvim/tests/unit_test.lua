@@ -801,4 +801,14 @@ function T.a_bar_that_is_too_narrow_loses_its_last_parts_and_no_key()
   support.equal(text.shortened("wide 漢字 text", 9), "wide 漢…")
 end
 
+function T.a_context_that_fills_is_seen_before_it_is_full()
+  local status = require("azimuth.status")
+  for used, group in pairs({ [59] = "", [60] = "AzimuthWarning", [84] = "AzimuthWarning", [85] = "AzimuthFailed", [120] = "AzimuthFailed" }) do
+    local percent, found = status.fill({ used = used, limit = 100 })
+    support.equal({ percent, found or "" }, { used, group })
+  end
+  support.equal(status.fill({ used = 5, limit = 0 }), nil)
+  support.equal(status.fill(nil), nil)
+end
+
 return T

@@ -72,8 +72,10 @@ local function title_bar(state, room)
   if mode and not group then
     table.insert(parts, mode)
   end
-  if state.context and state.context.limit > 0 then
-    table.insert(parts, ("context %d%%%%"):format(math.floor(100 * state.context.used / state.context.limit + 0.5)))
+  local percent, fill = status.fill(state.context)
+  if percent then
+    local words = ("context %d%%%%"):format(percent)
+    table.insert(parts, fill and ("%%#%s#%s%%*"):format(fill, words) or words)
   end
   if state.cost > 0 then
     table.insert(parts, text.dollars(state.cost))

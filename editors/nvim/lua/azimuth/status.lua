@@ -125,6 +125,18 @@ function M.model(state)
   return state.model, state.thinking
 end
 
+--- How full the context is, in percent, with the highlight group that says if that is much.
+---@param context? { used: integer, limit: integer }
+---@return integer? percent
+---@return string? group
+function M.fill(context)
+  if not context or context.limit <= 0 then
+    return nil
+  end
+  local percent = math.floor(100 * context.used / context.limit + 0.5)
+  return percent, percent >= 85 and "AzimuthFailed" or percent >= 60 and "AzimuthWarning" or nil
+end
+
 --- The level at which the model thinks, if one was chosen.
 ---@param state azimuth.State
 ---@return string?
@@ -184,9 +196,8 @@ function M.detail(state, sums)
     put("Cost of all time: " .. costs.amount(sums.total))
   end
   if state then
-    local context = state.context
-    local is_known = context and context.limit > 0
-    put(is_known and ("Context: %d%% full"):format(math.floor(100 * context.used / context.limit + 0.5)) or nil)
+    local percent = M.fill(state.context)
+    put(percent and ("Context: %d%% full"):format(percent) or nil)
     put(M.hunks(state))
     put(state.accept_edits and M.accepting(state) or nil)
     put((M.mode(state)))

@@ -16,6 +16,9 @@ const TALLEST = 0.4;
 /** So many prompts on their way are kept over the end of the page: of some it may never be told what became of them. */
 const MOST_SENT = 5;
 
+/** The fill of the context, in percent, from which it is shown as a warning, and as a danger. */
+const [FILLING, FULL] = [60, 85];
+
 interface State {
   getState(): unknown;
   setState(state: Draft): void;
@@ -161,10 +164,18 @@ export class Prompt {
       button(`edits: ${howEditsAreTaken(facts)}`, () => this.post({ type: 'pickAcceptEdits' }), {
         class: `link${facts.accepts === undefined && !modes[facts.mode].acceptsEdits ? '' : ' warn'}`, title: 'Choose if edits are accepted automatically, and for how long',
       }),
-      ...(context ? [h('span', { title: `${context.used.toLocaleString('en')} of ${context.limit.toLocaleString('en')} tokens` }, `context ${Math.round((100 * context.used) / Math.max(1, context.limit))}%`)] : []),
+      ...(context ? [this.filled(context, running)] : []),
       ...(chat && chat.cost > 0 ? [button(dollars(chat.cost), () => this.post({ type: 'showCosts' }), { class: 'link', title: 'Show what models cost' })] : []),
       ...(running && chat ? [this.doing(chat)] : []),
     );
+  }
+
+  /** How full the context is; what fills it is told by a command, which is none for a running turn. */
+  private filled({ used, limit }: { used: number; limit: number }, running: boolean): HTMLElement {
+    const percent = Math.round((100 * used) / Math.max(1, limit));
+    const tells = (): void => this.post({ type: 'send', promptId: crypto.randomUUID(), blocks: [{ type: 'text', text: '/context' }] });
+    const title = `${used.toLocaleString('en')} of ${limit.toLocaleString('en')} tokens. Show what fills the context`;
+    return button(`context ${percent}%`, tells, { class: `link${percent >= FULL ? ' danger' : percent >= FILLING ? ' warn' : ''}`, title, disabled: running });
   }
 
   /** The action of the turn. The seconds of a wait are only seen: the transcript has said once how long it is. */

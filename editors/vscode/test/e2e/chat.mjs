@@ -69,6 +69,12 @@ try {
   await text.click();
   told('a prompt with an @file is completed, sent by keys, and the answer shows as Markdown');
 
+  await frame.locator('.status button', { hasText: /^context \d+%$/ }).press('Enter');
+  await frame.locator('.entry.command', { hasText: 'results of tools' }).waitFor();
+  await shot('context');
+  await text.click();
+  told('what fills the context is told at a key');
+
   await page.keyboard.type('Make it ten.');
   await press('Enter');
   const question = frame.locator('.entry.question.open');
