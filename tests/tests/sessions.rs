@@ -499,7 +499,7 @@ async fn the_share_of_the_context_is_of_the_new_models_at_once() {
     let told = async || {
         let is_told = |event: &Event| matches!(event, Event::ContextUsed { .. });
         let events = client.until(&session, "the new limit", is_told).await;
-        let Some(Event::ContextUsed { used, limit }) = events.last() else { panic!("{events:?}") };
+        let Some(Event::ContextUsed { used, limit, .. }) = events.last() else { panic!("{events:?}") };
         (Some(*used), *limit)
     };
     client.call::<methods::ModelSelect>(json!({ "sessionId": session, "model": "test/model-2" })).await;

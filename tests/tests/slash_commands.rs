@@ -122,11 +122,11 @@ async fn context_tells_what_fills_the_window_before_and_after_the_vendor_has_cou
     let session = client.new_session().await;
     say(&client, &session, "/context").await;
     let (text, is_error) = executed(&client, &session).await;
-    assert!(!is_error && text.contains("are filled, estimated; nothing was counted yet."), "{text}");
-    for part in ["- Azimuth's instructions: ", "- rules of the project: ", "- descriptions of tools (", "- left: "] {
+    assert!(!is_error && text.contains(" tokens used ") && text.contains(", estimated."), "{text}");
+    for part in ["- Azimuth's instructions: ", "- project rules: ", "- tool descriptions (", "- left: "] {
         assert!(text.contains(part), "{part}: {text}");
     }
-    for part in ["results of tools: ", "answers: ", "your prompts"] {
+    for part in ["tool results: ", "answers: ", "your prompts"] {
         assert!(!text.contains(part), "nothing was said yet: {text}");
     }
 
@@ -138,11 +138,9 @@ async fn context_tells_what_fills_the_window_before_and_after_the_vendor_has_cou
     });
     say(&client, &session, "/context").await;
     let (text, is_error) = executed(&client, &session).await;
-    assert!(!is_error && text.contains("are filled, as its vendor counted at last."), "{text}");
+    assert!(!is_error && text.contains(", by its vendor's last count."), "{text}");
     assert!(text.starts_with(&format!("`test/model-1`: {} of ", used.unwrap())), "{used:?}: {text}");
-    for part in
-        ["your prompts, with the text of what they mention: ", "answers: ", "calls of tools: ", "results of tools: "]
-    {
+    for part in ["your prompts, with what they mention", "answers: ", "tool calls: ", "tool results: "] {
         assert!(text.contains(part), "{part}: {text}");
     }
     assert_eq!(model.asked().len(), 2, "no model is asked for it");

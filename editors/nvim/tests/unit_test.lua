@@ -804,8 +804,9 @@ end
 function T.a_context_that_fills_is_seen_before_it_is_full()
   local status = require("azimuth.status")
   for used, group in pairs({ [59] = "", [60] = "AzimuthWarning", [84] = "AzimuthWarning", [85] = "AzimuthFailed", [120] = "AzimuthFailed" }) do
-    local percent, found = status.fill({ used = used, limit = 100 })
-    support.equal({ percent, found or "" }, { used, group })
+    local percent, found = status.fill({ used = used, limit = 200, full = 100 })
+    support.equal({ percent, found or "" }, { math.floor(used / 2 + 0.5), group })
+    support.equal({ status.fill({ used = used, limit = 100 }) }, { used, found }, "earlier versions do not say when it is full")
   end
   support.equal(status.fill({ used = 5, limit = 0 }), nil)
   support.equal(status.fill(nil), nil)

@@ -107,7 +107,7 @@ local M = {}
 ---@field terminal_info table<azimuth.TerminalId, azimuth.TerminalInfo> The terminals as they are.
 ---@field terminal_order azimuth.TerminalId[] In the order in which they appeared.
 ---@field planning table<azimuth.ToolCallId, true> The calls that made plans.
----@field context? { used: integer, limit: integer }
+---@field context? { used: integer, limit: integer, full?: integer }
 ---@field usage azimuth.Usage Tokens of all turns, and of the sessions that their calls started.
 ---@field cost number Cost of the same, as far as it is known.
 ---@field of_children { usage: azimuth.Usage, cost?: number } What such sessions used in the last turn.
@@ -483,7 +483,7 @@ function on.contextTrimmed(state, event)
 end
 
 function on.contextUsed(state, event)
-  state.context = { used = event.used, limit = event.limit }
+  state.context = { used = event.used, limit = event.limit, full = event.full }
 end
 
 on.sideAsked = pay

@@ -125,16 +125,18 @@ function M.model(state)
   return state.model, state.thinking
 end
 
---- How full the context is, in percent, with the highlight group that says if that is much.
----@param context? { used: integer, limit: integer }
+--- How full the context is, in percent, with the highlight group that says if it is much of what may be filled before old
+--- results are removed.
+---@param context? { used: integer, limit: integer, full?: integer }
 ---@return integer? percent
 ---@return string? group
 function M.fill(context)
   if not context or context.limit <= 0 then
     return nil
   end
-  local percent = math.floor(100 * context.used / context.limit + 0.5)
-  return percent, percent >= 85 and "AzimuthFailed" or percent >= 60 and "AzimuthWarning" or nil
+  local fill = context.used / math.max(1, context.full or context.limit)
+  local group = fill >= 0.85 and "AzimuthFailed" or fill >= 0.6 and "AzimuthWarning" or nil
+  return math.floor(100 * context.used / context.limit + 0.5), group
 end
 
 --- The level at which the model thinks, if one was chosen.

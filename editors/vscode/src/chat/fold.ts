@@ -6,7 +6,7 @@ import type {
   AutoScope, Direction, Event, FileImage, Hunk, MessageId, PermissionId, PermissionOutcome, PermissionRequest, PlanEntry, PromptBlock, Proposal,
   QueueId, RestoreStep, SequencedEvent, TerminalInfo, ToolCallId, TurnId,
 } from '../generated/protocol';
-import { type AcceptEdits, type Asked, asked, begin, fold, type Groups, openProposals, type SessionState, spoken } from '../session/fold';
+import { type AcceptEdits, type Asked, asked, begin, type Fill, fold, type Groups, openProposals, type SessionState, spoken } from '../session/fold';
 import { corrected, waitingInWords, type Terminals } from '../terminal/state';
 import { autoInWords, changedFiles, formattedInWords, restoredFiles, switchInWords, type FileNews } from './news';
 import { isSame, textOnly, whole } from './images';
@@ -70,7 +70,7 @@ export interface ChatSnapshot {
   models: { own: Asked; turn: Asked | undefined };
   scripted: boolean;
   cost: number;
-  context: { used: number; limit: number } | undefined;
+  context: Fill | undefined;
   runningTurn: TurnId | undefined;
   turnModel: string;
   doing: string;

@@ -7,6 +7,13 @@ import type {
 } from '../generated/protocol';
 import { foldTerminals, type Terminals } from '../terminal/state';
 
+/** How full the context is, in tokens: what is used of it, the window, and from where on old results are removed. */
+export interface Fill {
+  used: number;
+  limit: number;
+  full?: number | undefined;
+}
+
 /** A session's state after its events so far. */
 export interface SessionState {
   lastSeq: number;
@@ -21,7 +28,7 @@ export interface SessionState {
   turnModel: Asked | undefined;
   /** US dollars, as far as prices are known. */
   cost: number;
-  context: { used: number; limit: number } | undefined;
+  context: Fill | undefined;
   runningTurn: TurnId | undefined;
   /** The questions that wait, first asked first. */
   questions: ReadonlyMap<PermissionId, PermissionRequest>;
@@ -155,7 +162,7 @@ function change(state: SessionState, event: Event): Partial<SessionState> {
     case 'childWorked':
       return { cost: state.cost + (event.cost ?? 0) };
     case 'contextUsed':
-      return { context: { used: event.used, limit: event.limit } };
+      return { context: { used: event.used, limit: event.limit, full: event.full } };
     case 'permissionAsked':
       return { questions: new Map(state.questions).set(event.request.permissionId, event.request) };
     case 'permissionAnswered':

@@ -4,7 +4,7 @@ import { holdsWord, isCommand } from '../chat/mentions';
 import type { Attachment, Draft, Facts, SentPrompt } from '../chat/messages';
 import { modes } from '../generated/modes';
 import type { PromptBlock, PromptCompleteResult, SessionId } from '../generated/protocol';
-import { asked, thinkingOf } from '../session/fold';
+import { asked, thinkingOf, type Fill } from '../session/fold';
 import { dollars, visible } from '../text';
 import { button, h, refill } from './dom';
 import type { Post } from './entries';
@@ -16,8 +16,8 @@ const TALLEST = 0.4;
 /** So many prompts on their way are kept over the end of the page: of some it may never be told what became of them. */
 const MOST_SENT = 5;
 
-/** The fill of the context, in percent, from which it is shown as a warning, and as a danger. */
-const [FILLING, FULL] = [60, 85];
+/** The parts of what may be filled before old results are removed, from which the fill is shown as a warning, and as a danger. */
+const [FILLING, FULL] = [0.6, 0.85];
 
 interface State {
   getState(): unknown;
@@ -99,8 +99,10 @@ export class Prompt {
   settled(promptId: string, error: string | undefined): void {
     const sent = this.sent.get(promptId);
     this.sent.delete(promptId);
-    if (error === undefined || !sent) return this.keep();
-    this.giveBack(sent, error);
+    if (error === undefined) return this.keep();
+    if (sent) return this.giveBack(sent, error);
+    // It was none of the draft.
+    this.problem.textContent = error;
   }
 
   /** A prompt that was not taken comes back into the draft. */
@@ -170,12 +172,15 @@ export class Prompt {
     );
   }
 
-  /** How full the context is; what fills it is told by a command, which is none for a running turn. */
-  private filled({ used, limit }: { used: number; limit: number }, running: boolean): HTMLElement {
-    const percent = Math.round((100 * used) / Math.max(1, limit));
-    const tells = (): void => this.post({ type: 'send', promptId: crypto.randomUUID(), blocks: [{ type: 'text', text: '/context' }] });
-    const title = `${used.toLocaleString('en')} of ${limit.toLocaleString('en')} tokens. Show what fills the context`;
-    return button(`context ${percent}%`, tells, { class: `link${percent >= FULL ? ' danger' : percent >= FILLING ? ' warn' : ''}`, title, disabled: running });
+  /** How full the context is. What fills it is told by a command, which would be said to a running turn. */
+  private filled({ used, limit, full }: Fill, running: boolean): HTMLElement {
+    const words = `context ${Math.round((100 * used) / Math.max(1, limit))}%`;
+    const fill = used / Math.max(1, full ?? limit);
+    const color = fill >= FULL ? ' danger' : fill >= FILLING ? ' warn' : '';
+    const title = `${used.toLocaleString('en')} of ${limit.toLocaleString('en')} tokens`;
+    if (running) return h('span', { class: color.trim(), title }, words);
+    const tell = (): void => this.post({ type: 'send', promptId: crypto.randomUUID(), blocks: [{ type: 'text', text: '/context' }] });
+    return button(words, tell, { class: `link${color}`, title: `${title}. Show what fills the context` });
   }
 
   /** The action of the turn. The seconds of a wait are only seen: the transcript has said once how long it is. */

@@ -70,7 +70,7 @@ try {
   told('a prompt with an @file is completed, sent by keys, and the answer shows as Markdown');
 
   await frame.locator('.status button', { hasText: /^context \d+%$/ }).press('Enter');
-  await frame.locator('.entry.command', { hasText: 'results of tools' }).waitFor();
+  await frame.locator('.entry.command', { hasText: 'tool results' }).waitFor();
   await shot('context');
   await text.click();
   told('what fills the context is told at a key');

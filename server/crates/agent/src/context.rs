@@ -10,9 +10,11 @@ use serde_json::Value;
 /// The longest answer asked for; what it reserves is lost to the conversation.
 const LONGEST_ANSWER: u64 = 32_000;
 /// How much of the room for the conversation may be filled.
-pub(crate) const FULL: f64 = 0.92;
+const FULL: f64 = 0.92;
 /// The characters that a token stands for.
 const TOKEN: f64 = 3.5;
+/// An estimate is so much above that, since a context that is too full costs more than one that is not.
+const MORE: f64 = 1.1;
 /// The tokens that an image counts for: about what the vendors charge for one of a megapixel.
 const IMAGE: f64 = 1_600.0;
 /// The tokens that a message's frame counts for.
@@ -33,7 +35,7 @@ pub enum Part {
     Images,
     /// The words of the model.
     Answers,
-    /// The thinking that goes back to the vendor.
+    /// The thinking that is kept. What of it goes back to a vendor is known to the wires alone.
     Thinking,
     /// The calls of tools.
     Calls,
@@ -59,14 +61,14 @@ impl Part {
     pub fn words(self) -> &'static str {
         match self {
             Self::Instructions => "Azimuth's instructions",
-            Self::Rules => "rules of the project",
-            Self::Tools => "descriptions of tools",
-            Self::Prompts => "your prompts, with the text of what they mention",
+            Self::Rules => "project rules",
+            Self::Tools => "tool descriptions",
+            Self::Prompts => "your prompts, with what they mention, and notes",
             Self::Images => "images",
             Self::Answers => "answers",
-            Self::Thinking => "thinking",
-            Self::Calls => "calls of tools",
-            Self::Results => "results of tools",
+            Self::Thinking => "thinking that is kept",
+            Self::Calls => "tool calls",
+            Self::Results => "tool results",
         }
     }
 }
@@ -86,8 +88,28 @@ pub struct Contents<'a> {
     pub tools: &'a [ToolSpec],
     /// The conversation.
     pub messages: &'a [Arc<Message>],
-    /// The size that the vendor has counted of it.
-    pub counted: Option<u64>,
+    /// The vendor's last count of it.
+    pub counted: Option<Counted>,
+}
+
+/// A vendor's count of a request and its answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Counted {
+    /// The tokens.
+    pub tokens: u64,
+    /// So many messages of the conversation are in it.
+    pub messages: usize,
+}
+
+/// How the size of a context is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Known {
+    /// The vendor has counted all of it.
+    Counted,
+    /// The vendor has counted it up to the last answer; what has come since is estimated.
+    InPart,
+    /// All of it is estimated.
+    Estimated,
 }
 
 /// What fills a context, in tokens.
@@ -95,8 +117,10 @@ pub struct Contents<'a> {
 pub struct Filling {
     /// The parts that are not empty, in the order of [`Part::ALL`].
     pub parts: Vec<(Part, u64)>,
-    /// True if their sum is what the vendor has counted; else it is an estimate.
-    pub is_counted: bool,
+    /// The sum of the parts, but for what is lost by rounding.
+    pub used: u64,
+    /// How that is known.
+    pub known: Known,
     /// The window of the model.
     pub window: u64,
     /// The part of it that is kept free for an answer.
@@ -106,32 +130,66 @@ pub struct Filling {
 }
 
 impl Filling {
-    /// Measures a request. The vendor counts only the whole, so its count is shared out by the estimates of the parts.
+    /// Measures a request. The vendor counts only the whole, so its count is shared out by the estimates of the parts. A
+    /// count of what cannot have fitted is none: its server has cut it.
     pub fn of(contents: &Contents<'_>) -> Self {
-        let mut sizes = [0.0; Part::ALL.len()];
-        let mut add = |part: Part, chars: f64| sizes[part as usize] += chars;
+        let Contents { model, messages, .. } = *contents;
+        let before = contents.counted.map_or(0, |counted| counted.messages);
+        let (told, new) = messages.split_at_checked(before).unwrap_or((messages, &[]));
+        let mut sizes = Sizes::default();
         let rules = chars(contents.rules).min(chars(contents.system));
-        add(Part::Rules, rules);
-        add(Part::Instructions, chars(contents.system) - rules);
-        contents.tools.iter().for_each(|tool| add(Part::Tools, of_tool(tool)));
-        contents.messages.iter().for_each(|message| each_part(message, &mut add));
-        let sum: f64 = sizes.iter().sum();
-        let counted = contents.counted.filter(|_| !contents.messages.is_empty());
-        let share = |size: f64| match counted {
-            Some(counted) => (counted as f64 * size / sum).round() as u64,
-            None => tokens(size),
+        sizes.add(Part::Rules, rules);
+        sizes.add(Part::Instructions, chars(contents.system) - rules);
+        contents.tools.iter().for_each(|tool| sizes.add(Part::Tools, of_tool(tool)));
+        told.iter().for_each(|message| sizes.add_message(message, model));
+        let counted = contents.counted.filter(|counted| {
+            counted.tokens > 0 && counted.messages <= messages.len() && sizes.tokens() <= model.context_tokens as f64
+        });
+        let factor = counted.map_or(1.0, |counted| counted.tokens as f64 / sizes.tokens());
+        let mut since = Sizes::default();
+        new.iter().for_each(|message| since.add_message(message, model));
+        let size = |part: Part| (sizes.0[part as usize] * factor + since.0[part as usize]).round() as u64;
+        let parts = Part::ALL.into_iter().map(|part| (part, size(part))).filter(|(_, tokens)| *tokens > 0);
+        let known = match counted {
+            Some(_) if new.is_empty() => Known::Counted,
+            Some(_) => Known::InPart,
+            None => Known::Estimated,
         };
-        let parts = Part::ALL.into_iter().map(|part| (part, share(sizes[part as usize])));
-        let (window, answer) = (contents.model.context_tokens, longest_answer(contents.model, contents.thinking));
-        let full = (window.saturating_sub(answer) as f64 * FULL) as u64;
-        let parts = parts.filter(|(_, tokens)| *tokens > 0).collect();
-        Self { parts, is_counted: counted.is_some(), window, answer, full }
+        let (window, answer) = (model.context_tokens, longest_answer(model, contents.thinking));
+        let used = (sizes.tokens() * factor + since.tokens()).round() as u64;
+        Self { parts: parts.collect(), used, known, window, answer, full: full(window, answer) }
+    }
+}
+
+/// The tokens of each part, as estimated.
+#[derive(Default)]
+struct Sizes([f64; Part::ALL.len()]);
+
+impl Sizes {
+    fn add(&mut self, part: Part, chars: f64) {
+        self.0[part as usize] += chars / TOKEN * MORE;
     }
 
-    /// The sum of the parts.
-    pub fn used(&self) -> u64 {
-        self.parts.iter().map(|(_, tokens)| tokens).sum()
+    /// Of an image, a model without eyes gets a word.
+    fn add_message(&mut self, message: &Message, model: &ModelInfo) {
+        each_part(message, &mut |part, chars| {
+            self.add(part, if part == Part::Images && !model.images { 0.0 } else { chars })
+        });
     }
+
+    fn tokens(&self) -> f64 {
+        self.0.iter().sum()
+    }
+}
+
+/// The tokens from which on a context is full, of which so many are kept free for an answer.
+pub(crate) fn full(window: u64, answer: u64) -> u64 {
+    (window.saturating_sub(answer) as f64 * FULL) as u64
+}
+
+/// The same for a model whose thinking is not known.
+pub fn full_of(model: &ModelInfo) -> u64 {
+    full(model.context_tokens, longest_answer(model, None))
 }
 
 /// The longest answer to ask a model for: one that holds the thinking and something besides.
@@ -140,9 +198,9 @@ pub(crate) fn longest_answer(model: &ModelInfo, thinking: Option<u64>) -> u64 {
     wanted.min(model.max_output_tokens).max(1)
 }
 
-/// The tokens of so many characters: these by 3.5, and a tenth.
+/// The tokens of so many characters.
 pub(crate) fn tokens(chars: f64) -> u64 {
-    (chars / TOKEN * 1.1).ceil() as u64
+    (chars / TOKEN * MORE).ceil() as u64
 }
 
 /// The tokens of a message.
@@ -237,13 +295,22 @@ mod tests {
         let of = |filling: &Filling, part: Part| filling.parts.iter().find(|(known, _)| *known == part).map(|it| it.1);
         assert_eq!([of(&estimated, Part::Rules), of(&estimated, Part::Tools)], [Some(220), None]);
         assert!(of(&estimated, Part::Results).unwrap() >= 2_200, "{estimated:?}");
-        assert_eq!((estimated.is_counted, estimated.window, estimated.answer), (false, 100_000, 25_000));
+        assert_eq!((estimated.known, estimated.window, estimated.answer), (Known::Estimated, 100_000, 25_000));
         assert_eq!(estimated.full, 69_000, "0.92 of what an answer leaves");
 
-        let counted = Filling::of(&Contents { counted: Some(5_000), ..contents });
-        assert!(counted.is_counted && counted.used().abs_diff(5_000) <= 5, "{counted:?}");
+        let all = Counted { tokens: 5_000, messages: 3 };
+        let counted = Filling::of(&Contents { counted: Some(all), ..contents });
+        assert_eq!((counted.known, counted.used), (Known::Counted, 5_000));
         assert!(of(&counted, Part::Results) > of(&estimated, Part::Results));
-        let fresh = Filling::of(&Contents { messages: &[], counted: Some(5_000), ..contents });
-        assert!(!fresh.is_counted, "a count of a conversation says nothing of none");
+        let before_the_result = Counted { tokens: 500, messages: 2 };
+        let in_part = Filling::of(&Contents { counted: Some(before_the_result), ..contents });
+        assert_eq!((in_part.known, of(&in_part, Part::Results)), (Known::InPart, of(&estimated, Part::Results)));
+        assert!(in_part.used > 2_700, "what came after the count is added to it: {in_part:?}");
+        for none in [Counted { tokens: 0, messages: 3 }, Counted { tokens: 500, messages: 4 }] {
+            assert_eq!(Filling::of(&Contents { counted: Some(none), ..contents }).known, Known::Estimated, "{none:?}");
+        }
+        let small = ModelInfo { context_tokens: 1_000, ..model.clone() };
+        let cut = Filling::of(&Contents { model: &small, counted: Some(all), ..contents });
+        assert_eq!((cut.known, cut.used), (Known::Estimated, estimated.used), "its server has cut it");
     }
 }

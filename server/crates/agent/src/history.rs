@@ -199,6 +199,11 @@ impl History {
         messages
     }
 
+    /// The number of messages up to the last one that is whole.
+    pub fn settled(&self) -> usize {
+        self.messages.len()
+    }
+
     /// The requests so far, for the next one to a model, which is named by its id.
     pub fn before(&self, model: &str) -> Before {
         Before { in_conversation: true, answer: self.answer.clone(), levels: self.levels.of(model) }

@@ -467,7 +467,8 @@ impl Turn {
             messages.pop();
         }
         self.budget.counted(&usage, &messages);
-        self.record(Event::ContextUsed { used: self.budget.used(&messages), limit: self.budget.limit() });
+        let (used, limit, full) = (self.budget.used(&messages), self.budget.limit(), Some(self.budget.full()));
+        self.record(Event::ContextUsed { used, limit, full });
         (stop, calls)
     }
 

@@ -547,6 +547,9 @@ pub enum Event {
         used: u64,
         /// The model's limit, in tokens.
         limit: u64,
+        /// The tokens from which on old results are taken out; absent in logs of earlier versions.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        full: Option<u64>,
     },
     /// A turn ended.
     TurnEnded {

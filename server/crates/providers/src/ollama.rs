@@ -84,9 +84,9 @@ impl Loaded {
         Some(Self(named.collect()))
     }
 
-    /// The models whose windows are said.
+    /// The models whose windows are said. Of one that is loaded twice, it is the smaller one.
     pub(crate) fn windows(&self) -> impl Iterator<Item = (&str, u64)> {
-        self.0.iter().filter_map(|model| Some((model.name.as_str(), model.window?)))
+        self.0.iter().filter_map(|model| Some((model.name.as_str(), self.window(&model.name)??)))
     }
 
     /// The digest of a model, if it is loaded and that is said.

@@ -20,8 +20,6 @@ const CANNOT: &[&str] = &[
     "unknown",
     "unrecognized",
     "extraneous",
-    "not permitted",
-    "not allowed",
     "must be one of",
     "enum value",
 ];

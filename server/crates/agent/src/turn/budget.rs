@@ -7,7 +7,7 @@ use protocol::ToolCallId;
 use protocol::content::Usage;
 use protocol::model::ModelInfo;
 
-use crate::context::{FULL, chars, estimate, longest_answer, of_tool, tokens};
+use crate::context::{chars, estimate, full, longest_answer, of_tool, tokens};
 use crate::history::{History, TRIMMED};
 
 /// The fill that is left after old results were trimmed. Well below, since every trimming costs the vendor's cache.
@@ -78,7 +78,12 @@ impl Budget {
     }
 
     pub(super) fn is_full(&self, messages: &[Arc<Message>]) -> bool {
-        self.used(messages) as f64 > self.room() * FULL
+        self.used(messages) > self.full()
+    }
+
+    /// The tokens from which on the context is full.
+    pub(super) fn full(&self) -> u64 {
+        full(self.limit, self.answer)
     }
 
     /// The oldest results, as many as must go to make room again, none of the last `keep` rounds. With `all`, all that

@@ -216,7 +216,9 @@ impl Router {
         tokio::spawn(async move {
             // A key that was given before and is still being checked is not kept any more.
             let forgotten = (params.provider.clone(), params.label.clone().unwrap_or_default());
-            written.lock().await.insert(forgotten, number);
+            let mut written = written.lock().await;
+            let last = written.entry(forgotten).or_default();
+            *last = number.max(*last);
             let removed = accounts.sign_out(&params.provider, params.label.as_deref()).await;
             shared.post(None, Message::AccountsChanged);
             let _ = reply.send(match removed {

@@ -5,6 +5,7 @@ mod picks;
 mod roles;
 mod small;
 
+use agent::context::full_of;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -222,7 +223,7 @@ pub(crate) fn model_chosen(
     by_default: bool,
     context: Option<u64>,
 ) -> impl Iterator<Item = Event> + use<> {
-    let used = context.map(|used| Event::ContextUsed { used, limit: info.context_tokens });
+    let used = context.map(|used| Event::ContextUsed { used, limit: info.context_tokens, full: Some(full_of(info)) });
     [Some(model_changed(info, Some(name), by_default)), used].into_iter().flatten()
 }
 

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::path::Path;
 use std::time::SystemTime;
 
+use agent::context::Counted;
 use agent::history::History;
 use ports::edit::TextHash;
 use ports::spent::Sums;
@@ -11,7 +12,7 @@ use project::paths;
 use project::text::hash;
 use protocol::checkpoint::{ChangedFile, FileImage, RestoredFile};
 use protocol::content::Usage;
-use protocol::event::{ApplyOutcome, SeenOccasion, Severity};
+use protocol::event::{ApplyOutcome, SeenOccasion};
 use protocol::mode::{Edits, Mode};
 use protocol::model::{SwitchReason, ThinkingLevel};
 use protocol::permission::{PermissionAbout, PermissionOutcome, PermissionRequest};
@@ -68,6 +69,8 @@ pub(super) struct State {
     begins_with: u32,
     /// The tokens of the last request; none if no model has answered yet.
     pub(super) context: Option<u64>,
+    /// The vendor's count of the last request and its answer, and the model's id; none if results were taken out since.
+    pub(super) counted: Option<(Counted, String)>,
     /// The turn that has begun and not ended.
     pub(super) open_turn: Option<OpenTurn>,
     /// When the last turn ended.
@@ -93,8 +96,6 @@ pub(super) struct State {
     pub(super) questions: BTreeMap<PermissionId, PermissionRequest>,
     /// The prompts that wait.
     pub(super) queue: VecDeque<(QueueId, Vec<PromptBlock>)>,
-    /// The warnings that the user was given.
-    pub(super) warned: BTreeSet<String>,
     /// The user's own commands that have not ended.
     pub(super) user_commands: BTreeSet<ToolCallId>,
     /// The changes that turns made to files.
@@ -176,12 +177,15 @@ impl State {
             }
             Event::AcceptEditsChanged { on, scope } => self.accept_edits = (*on, *scope),
             Event::ModeChanged { mode } => self.mode = *mode,
-            Event::Notice { severity: Severity::Warning, text } => drop(self.warned.insert(text.clone())),
             Event::TurnStarted { turn_id, model, .. } => {
                 self.last_turn = Some(turn_id.clone());
                 self.open_turn = Some(OpenTurn::new(turn_id, model));
             }
             Event::MessageCompleted { usage, cost, .. } | Event::RequestPaid { usage, cost, .. } => {
+                let model = self.open_turn.as_ref().map(|turn| turn.model.clone());
+                if let (Event::MessageCompleted { .. }, Some(model)) = (event, model) {
+                    self.counted = Some((Counted { tokens: usage.total(), messages: self.history.settled() }, model));
+                }
                 if let Some(turn) = self.open_turn.as_mut().filter(|_| *usage != Usage::default()) {
                     turn.sums += Sums::one(*usage, *cost);
                     self.unpriced.extend(cost.is_none().then(|| turn.model.clone()));
@@ -227,6 +231,7 @@ impl State {
                 self.deleted.extend(before.clone().filter(|_| is_gone).map(|before| (uri.clone(), before)));
             }
             Event::ProposalChanged { proposal } => self.proposal_changed(proposal),
+            Event::ContextTrimmed { .. } => self.counted = None,
             Event::ContextUsed { used, .. } => self.context = Some(*used),
             // These change none of this: they are only shown, or are for one of the parts above.
             Event::CommandExecuted { .. }
@@ -244,7 +249,6 @@ impl State {
             | Event::TerminalChanged { .. }
             | Event::TerminalInput { .. }
             | Event::FileSeen { .. }
-            | Event::ContextTrimmed { .. }
             | protocol::spoken!() => {}
         }
     }

@@ -25,8 +25,9 @@ pub(super) fn at_bedrock(model: &str) -> bool {
 
 /// True if a host is Bedrock's, and no gateway of a user's at Amazon's.
 fn is_bedrocks(host: &str) -> bool {
+    let is_bedrock = |name: &str| ["bedrock-runtime", "bedrock-mantle"].iter().any(|known| name.starts_with(known));
     let below = |domain: &&str| host.strip_suffix(*domain)?.strip_suffix('.');
-    BEDROCK.iter().find_map(below).is_some_and(|names| names.split('.').any(|name| name.starts_with("bedrock")))
+    BEDROCK.iter().find_map(below).is_some_and(|names| names.split('.').any(is_bedrock))
 }
 
 #[cfg(test)]
@@ -48,6 +49,7 @@ mod tests {
             "bedrock.notamazonaws.com",
             "bedrock.amazonaws.com.example",
             "a1.execute-api.us-east-1.amazonaws.com",
+            "bedrock-gateway-123.us-east-1.elb.amazonaws.com",
             "amazonaws.com",
             "",
         ] {

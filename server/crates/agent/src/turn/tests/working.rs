@@ -37,7 +37,7 @@ async fn a_prompt_is_answered_through_a_tool() {
     assert!((cost - 2.0 * (100.0 * 3.0 + 10.0 * 15.0 + 1_000.0 * 0.3) / 1e6).abs() < 1e-12, "{cost}");
     assert!(left.outcome.refused.is_empty() && left.unplayed == 0);
     let used = left.log.iter().filter_map(|event| match event {
-        Event::ContextUsed { used, limit } => Some((*used, *limit)),
+        Event::ContextUsed { used, limit, .. } => Some((*used, *limit)),
         _ => None,
     });
     assert_eq!(used.collect::<Vec<_>>(), [(1_110, 100_000), (1_110, 100_000)]);

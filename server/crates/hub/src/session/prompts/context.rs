@@ -2,7 +2,8 @@
 
 use std::fmt::Write;
 
-use agent::context::{Contents, Filling};
+use agent::context::{Contents, Filling, Known, Part};
+use protocol::model::ModelInfo;
 
 use super::commands::Done;
 use super::preparation::Preparation;
@@ -17,6 +18,8 @@ pub(super) async fn context(preparation: &Preparation, done: &Done) -> Result<St
     let (model, ..) = model_of_turn(preparation, mode, done.model.clone()).await;
     let model = model.map_err(|error| error.message)?;
     let told = told(preparation, mode, &model.info().id).await;
+    // Another vendor counts otherwise.
+    let of_it = preparation.counted.as_ref().filter(|(_, counted)| *counted == model.info().id);
     let filling = Filling::of(&Contents {
         model: model.info(),
         thinking: model.thinking_tokens(),
@@ -24,30 +27,33 @@ pub(super) async fn context(preparation: &Preparation, done: &Done) -> Result<St
         rules: &told.rules,
         tools: &told.offered,
         messages: &preparation.messages,
-        counted: done.context,
+        counted: of_it.map(|(counted, _)| *counted),
     });
-    Ok(in_words(&filling, &model.info().id, told.offered.len()))
+    Ok(in_words(&filling, model.info(), told.offered.len(), preparation.config.context_promotion))
 }
 
-fn in_words(filling: &Filling, model: &str, tools: usize) -> String {
+fn in_words(filling: &Filling, model: &ModelInfo, tools: usize, is_promoted: bool) -> String {
     let share = |tokens: u64| percent(tokens, filling.window);
-    let used = filling.used();
-    let how = if filling.is_counted { "as its vendor counted at last" } else { "estimated; nothing was counted yet" };
-    let (tokens, window) = (short(used), short(filling.window));
-    let mut text = format!("`{model}`: {tokens} of {window} tokens ({}) are filled, {how}.\n\n", share(used));
-    for (part, tokens) in &filling.parts {
-        let number = if *part == agent::context::Part::Tools { format!(" ({tools})") } else { String::new() };
+    let Filling { parts, used, known, window, answer, full } = filling;
+    let how = match known {
+        Known::Counted => "by its vendor's last count",
+        Known::InPart => "by its vendor's last count, with an estimate of what came after it",
+        Known::Estimated => "estimated",
+    };
+    let (tokens, of) = (short(*used), short(*window));
+    let mut text = format!("`{}`: {tokens} of {of} tokens used ({}), {how}.\n\n", model.id, share(*used));
+    for (part, tokens) in parts {
+        let number = if *part == Part::Tools { format!(" ({tools})") } else { String::new() };
         let _ = writeln!(text, "- {}{number}: {} ({})", part.words(), short(*tokens), share(*tokens));
     }
-    let _ = writeln!(text, "- kept free for an answer: {} ({})", short(filling.answer), share(filling.answer));
-    let left = filling.window.saturating_sub(filling.answer).saturating_sub(used);
-    let _ = write!(text, "- left: {} ({})\n\n", short(left), share(left));
-    let _ = match used > filling.full {
-        true => write!(text, "It is nearly full: the oldest results of tools are taken out before the next request."),
-        false => {
-            write!(text, "The oldest results of tools are taken out once {} tokens are filled.", short(filling.full))
-        }
+    let _ = writeln!(text, "- kept free for an answer: {} ({})", short(*answer), share(*answer));
+    let left = full.saturating_sub(*used);
+    let then = match (is_promoted, parts.iter().any(|(part, _)| *part == Part::Results)) {
+        (true, _) => "a larger model of the provider goes on, or the oldest tool results are removed",
+        (false, true) => "the oldest tool results are removed",
+        (false, false) => "there is no tool result to remove, so a new conversation is due",
     };
+    let _ = write!(text, "- left: {} ({})\n\nAt {} tokens, {then}.", short(left), share(left), short(*full));
     text
 }
 
@@ -63,34 +69,38 @@ fn short(tokens: u64) -> String {
 
 fn percent(tokens: u64, of: u64) -> String {
     let percent = 100.0 * tokens as f64 / of.max(1) as f64;
-    if tokens > 0 && percent < 1.0 { "under 1 %".to_owned() } else { format!("{percent:.0} %") }
+    if tokens > 0 && percent < 1.0 { "under 1%".to_owned() } else { format!("{percent:.0}%") }
 }
 
 #[cfg(test)]
 mod tests {
-    use agent::context::Part;
-
     use super::*;
 
     #[test]
-    fn the_parts_are_told_with_what_is_left_and_when_results_are_taken_out() {
+    fn the_parts_are_told_with_what_is_left_and_when_results_are_removed() {
+        let model = serde_json::json!({ "id": "p/m", "name": "m", "provider": "p", "contextTokens": 200_000,
+            "maxOutputTokens": 32_000, "available": true });
+        let model = serde_json::from_value(model).unwrap();
         let parts =
             vec![(Part::Instructions, 3_140), (Part::Tools, 9_000), (Part::Prompts, 120), (Part::Results, 30_000)];
-        let filling = Filling { parts, is_counted: true, window: 200_000, answer: 32_000, full: 154_560 };
-        let words = in_words(&filling, "p/m", 21);
+        let known = Known::Counted;
+        let filling = Filling { parts, used: 42_260, known, window: 200_000, answer: 32_000, full: 154_560 };
+        let words = in_words(&filling, &model, 21, false);
         for line in [
-            "`p/m`: 42.3k of 200k tokens (21 %) are filled, as its vendor counted at last.",
-            "- Azimuth's instructions: 3.1k (2 %)",
-            "- descriptions of tools (21): 9.0k (4 %)",
-            "- your prompts, with the text of what they mention: 120 (under 1 %)",
-            "- results of tools: 30.0k (15 %)",
-            "- kept free for an answer: 32.0k (16 %)",
-            "- left: 125k (63 %)",
-            "The oldest results of tools are taken out once 154k tokens are filled.",
+            "`p/m`: 42.3k of 200k tokens used (21%), by its vendor's last count.",
+            "- Azimuth's instructions: 3.1k (2%)",
+            "- tool descriptions (21): 9.0k (4%)",
+            "- your prompts, with what they mention, and notes: 120 (under 1%)",
+            "- tool results: 30.0k (15%)",
+            "- kept free for an answer: 32.0k (16%)",
+            "- left: 112k (56%)",
+            "At 154k tokens, the oldest tool results are removed.",
         ] {
             assert!(words.lines().any(|known| known == line), "{line}\n{words}");
         }
-        let full = in_words(&Filling { full: 40_000, is_counted: false, ..filling }, "p/m", 21);
-        assert!(full.contains("estimated") && full.contains("It is nearly full"), "{full}");
+        assert!(in_words(&filling, &model, 21, true).contains("At 154k tokens, a larger model"));
+        let nothing = Filling { parts: vec![(Part::Prompts, 120)], known: Known::Estimated, ..filling };
+        let words = in_words(&nothing, &model, 21, false);
+        assert!(words.contains(", estimated.") && words.ends_with("so a new conversation is due."), "{words}");
     }
 }

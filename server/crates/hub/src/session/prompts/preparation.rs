@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use agent::commands::{Commands, Invocation};
+use agent::context::Counted;
 use agent::toolset::ToolSet;
 use permission::Rules;
 use ports::edit::EditForm;
@@ -50,8 +51,9 @@ pub(super) struct Preparation {
     pub(super) model: Option<Chosen>,
     /// The size of the session's context.
     pub(super) context: Option<u64>,
-    /// The conversation so far.
+    /// The conversation so far and the vendor's last count of it, if a command asks for them.
     pub(super) messages: Vec<Arc<ModelMessage>>,
+    pub(super) counted: Option<(Counted, String)>,
     /// The larger model that goes on in the stead of the session's.
     pub(super) promoted: Option<Promoted>,
     /// The part of the session's usage and cost that sessions used which its calls started.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
+use agent::commands::built_in::{BuiltIn, Context};
 use agent::commands::{self, Commands, says_something};
 use agent::turn::{Limits, RetryPolicy, TurnContext};
 use futures_util::FutureExt;
@@ -116,6 +117,7 @@ impl Session {
         let is_told = self.state.purpose.is_chat() && self.state.parent.is_none() && asks_model;
         let edits_since = is_told.then_some(self.prompts.edits_told);
         let cancel = self.prompts.begin(id.clone(), caller.clone(), rest);
+        let asks_for_context = invocations.iter().any(|it| it.command.definition.name == Context::definition().name);
         let preparation = Preparation {
             shared: self.shared.clone(),
             config: Arc::clone(&self.config),
@@ -127,7 +129,8 @@ impl Session {
             info: self.info(),
             model: self.state.chosen(),
             context: self.state.context,
-            messages: self.state.history.messages(),
+            messages: if asks_for_context { self.state.history.messages() } else { Vec::new() },
+            counted: self.state.counted.clone().filter(|_| asks_for_context),
             promoted: self.state.promoted.clone(),
             children: self.state.children,
             unpriced: self.state.unpriced.clone(),
@@ -403,7 +406,7 @@ impl Session {
     /// Tells the user, once in a session.
     fn warn(&mut self, warnings: Vec<String>) {
         for text in warnings {
-            if !self.state.warned.contains(&text) {
+            if !self.state.history.has_warned(&text) {
                 self.record(Event::Notice { severity: Severity::Warning, text });
             }
         }
