@@ -5,10 +5,10 @@ mod picks;
 mod roles;
 mod small;
 
-use agent::context::full_of;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use agent::context::full_of;
 use ports::model::Model;
 use ports::store::{Store, StoreError};
 use protocol::model::{DEFAULT_LEVEL, ModelInfo, ThinkingLevel, selector};
