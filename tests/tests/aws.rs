@@ -269,9 +269,10 @@ async fn a_wrong_clock_keeps_no_list_of_models_away() {
 async fn whoever_may_not_list_bedrocks_models_keeps_those_that_are_known_and_is_told_why() {
     let wrong = "key = \"a-wrong-key\"";
     let right = format!("key = \"{}\"", harness::server::KEY);
-    for (more, region, are_usable, told) in [
-        (right.as_str(), region().denied(), true, "is not authorized to perform: bedrock:ListFoundationModels"),
-        (wrong, region(), false, "Please make sure your API Key is valid"),
+    for (more, region, told) in [
+        (right.as_str(), region().denied(), "is not authorized to perform: bedrock:ListFoundationModels"),
+        // This server is none of Amazon's, so it may pass conversations on all the same.
+        (wrong, region(), "Please make sure your API Key is valid"),
     ] {
         let model = ModelServer::start([]).await;
         model.lists(region);
@@ -280,10 +281,37 @@ async fn whoever_may_not_list_bedrocks_models_keeps_those_that_are_known_and_is_
         let project = Project::new([("a.txt", "one\n")]);
         let client = Client::start(&setup, &project, Profile::panel()).await;
         let (models, notes) = listed(&client).await;
-        assert_eq!(usable(&models).contains(&"bedrock/global.anthropic.claude-opus-5-5"), are_usable, "{notes}");
+        assert!(usable(&models).contains(&"bedrock/global.anthropic.claude-opus-5-5"), "{notes}");
         assert!(notes.contains(told) && !notes.contains("a-wrong-key"), "{notes}");
         assert_eq!(client.finish().await, 0);
     }
+}
+
+#[tokio::test]
+async fn a_program_for_credentials_is_run_by_no_picker_and_may_take_longer_than_a_list() {
+    let model = ModelServer::start([]).await;
+    model.lists(region());
+    model.wants_signatures(account().with_key("ONE", "secret of ONE", Some("token of ONE")));
+    let setup = with_profile(&model, "");
+    let program = program(&setup, "ONE", "NONE");
+    // As long as it takes to find the key that is to be touched.
+    let script = setup.home().join("get-keys");
+    let keys = std::fs::read_to_string(&script).unwrap();
+    std::fs::write(&script, format!("sleep 6\n{keys}")).unwrap();
+    write_config(&setup, &program);
+    setup.configure(&asking(&model, &format!("aws_profile = \"work\"\naws_region = \"{REGION}\"\n")));
+    let project = Project::new([("a.txt", "one\n")]);
+    let client = Client::start(&setup, &project, Profile::panel()).await;
+    let (models, notes) = listed(&client).await;
+    assert!(usable(&models).contains(&"bedrock/global.anthropic.claude-sonnet-5-5"), "{notes}");
+    assert!(notes.contains("a program has to fetch AWS credentials") && notes.contains("`azimuth models`"), "{notes}");
+    assert_eq!(client.finish().await, 0);
+    assert!(!setup.home().join("asked-once").exists() && model.refusals().is_empty(), "nobody was asked");
+
+    let output = run(&setup, &project, &["models"], &[]).await;
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(said.contains("bedrock/eu.anthropic.claude-haiku-5-5"), "{output:?}");
+    assert_eq!(model.refusals(), Vec::<String>::new());
 }
 
 #[tokio::test]
@@ -324,10 +352,15 @@ async fn a_project_that_stands_first_in_path_runs_no_program_of_its_own() {
     assert!(!evil.exists(), "a program of the project has run");
 }
 
-/// Runs the real binary in a project, with these variables.
+/// Has the real binary answer a prompt in a project, with these variables.
 async fn exec(setup: &Setup, project: &Project, variables: &[(&str, &str)]) -> Output {
+    run(setup, project, &["exec", "--trust", "Go."], variables).await
+}
+
+/// Runs the real binary in a project, with these arguments and variables.
+async fn run(setup: &Setup, project: &Project, arguments: &[&str], variables: &[(&str, &str)]) -> Output {
     let mut command = Command::new(harness::binary());
-    command.args(["exec", "--trust", "Go."]).current_dir(project.folder());
+    command.args(arguments).current_dir(project.folder());
     command.env_remove("AWS_CONFIG_FILE").env_remove("AWS_SHARED_CREDENTIALS_FILE");
     command.env("AZIMUTH_DATA_DIR", setup.data_folder()).env("AZIMUTH_CONFIG", setup.config_file());
     command.env("XDG_RUNTIME_DIR", setup.home()).env("HOME", setup.home());

@@ -69,6 +69,12 @@ impl<K: Clone + PartialEq, V: Clone, E: Clone> Fetched<K, V, E> {
         }
     }
 
+    /// True if a fresh value is kept for a key, or somebody fetches one just now.
+    pub(crate) fn has(&self, key: &K, age: impl Fn(&V) -> Age) -> bool {
+        let Ok(state) = self.state.try_lock() else { return true };
+        state.kept.as_ref().is_some_and(|(of, value)| of == key && age(value) == Age::Fresh)
+    }
+
     /// Forgets the value that is kept if it is this one.
     pub(crate) async fn forget(&self, is_it: impl Fn(&V) -> bool) {
         self.state.lock().await.kept.take_if(|(_, kept)| is_it(kept));

@@ -1,4 +1,4 @@
-//! The files in which the programs of clouds keep their users' credentials.
+//! The files in which users and the programs of clouds keep keys and credentials.
 
 use std::io::{self, Read};
 use std::path::Path;
@@ -7,7 +7,10 @@ use std::path::Path;
 const MOST: u64 = 4 * 1024 * 1024;
 
 /// The text of such a file. Blocks.
-#[expect(clippy::disallowed_methods, reason = "the files are those of the clouds' programs, and in no project")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "they are the user's own files, named in their own configuration or by a cloud's programs, and no project's"
+)]
 pub(crate) fn text(path: &Path) -> io::Result<String> {
     // A pipe would be waited for.
     if !std::fs::metadata(path)?.is_file() {

@@ -96,6 +96,8 @@ pub struct Provider {
     /// The profile and the region of its account at AWS that the user chose.
     aws_profile: Option<String>,
     aws_region: Option<String>,
+    /// The region that its requests are signed for, if the address does not name it.
+    signed_region: Option<String>,
     /// Its account at Google.
     google: GoogleAccount,
     /// Makes the headers of its requests, if they carry no key and go to a cloud.
@@ -296,6 +298,7 @@ impl Settings {
                 pools: Pools::default(),
                 aws_profile: None,
                 aws_region: None,
+                signed_region: None,
                 google: GoogleAccount::default(),
                 signer: None,
                 account: None,
@@ -335,6 +338,7 @@ impl Provider {
             pools: Pools::default(),
             aws_profile: None,
             aws_region: None,
+            signed_region: None,
             google: GoogleAccount::default(),
             signer: None,
             account: None,
@@ -373,7 +377,7 @@ impl Provider {
     fn forget_secrets(&mut self) {
         (self.key, self.key_from) = (None, None);
         self.keys.clear();
-        (self.aws_profile, self.aws_region) = (None, None);
+        (self.aws_profile, self.aws_region, self.signed_region) = (None, None, None);
         self.forget_google();
         // One of them may be a key too.
         self.headers.clear();

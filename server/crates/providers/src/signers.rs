@@ -108,6 +108,14 @@ impl Signer {
         }
     }
 
+    /// True if a program of AWS's or the user's has to be run for credentials, which may ask its user for something.
+    pub(crate) async fn needs_program(&self) -> bool {
+        match self {
+            Self::Aws(signer) => signer.needs_program().await,
+            Self::Google { .. } => false,
+        }
+    }
+
     /// True if there are credentials, or a way to get them, and for AWS a region, without asking anybody. Blocks.
     pub(crate) fn is_at_hand(&self) -> bool {
         match self {

@@ -193,15 +193,29 @@ impl Chain {
             Found::Keys(keys) => return Ok(keys),
             Found::Elsewhere(source) => source,
         };
-        let now = || (self.around.now)();
-        let age = |kept: &Credentials| match (kept.are_fresh(now()), kept.are_valid(now())) {
-            (true, _) => Age::Fresh,
-            (false, true) => Age::Old,
-            (false, false) => Age::Over,
-        };
+        let age = |kept: &Credentials| self.age(kept);
         let (credentials, failure) = self.fetched.get(&source, age, async || self.fetch(&source).await).await?;
         failure.into_iter().for_each(|failure| self.warn(&failure.to_string()));
         Ok(credentials)
+    }
+
+    /// True if a program has to be run for credentials, which may ask its user for something.
+    pub(super) async fn needs_program(&self) -> bool {
+        match self.find().await {
+            Ok(Found::Elsewhere(source @ (Source::Process { .. } | Source::Aws { .. }))) => {
+                !self.fetched.has(&source, |kept| self.age(kept))
+            }
+            Ok(Found::Keys(_) | Found::Elsewhere(_)) | Err(_) => false,
+        }
+    }
+
+    fn age(&self, kept: &Credentials) -> Age {
+        let now = (self.around.now)();
+        match (kept.are_fresh(now), kept.are_valid(now)) {
+            (true, _) => Age::Fresh,
+            (false, true) => Age::Old,
+            (false, false) => Age::Over,
+        }
     }
 
     /// Forgets credentials that AWS refused, unless there are others by now.

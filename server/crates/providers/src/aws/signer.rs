@@ -92,6 +92,11 @@ impl Signer {
         self.chain.is_at_hand()
     }
 
+    /// True if a program has to be run for credentials, which may ask its user for something.
+    pub(crate) async fn needs_program(&self) -> bool {
+        self.chain.needs_program().await
+    }
+
     /// The region that is known without asking anybody. Blocks.
     pub(crate) fn region_at_hand(&self) -> Option<String> {
         self.chain.region_at_hand()

@@ -172,6 +172,11 @@ pub(super) fn of_vendor_as<'l>(provider: &Provider, told: impl Fn(&str) -> Optio
     entries
 }
 
+/// True if the data files have the model of a provider with this id.
+pub(super) fn is_known(provider: &Provider, id: &str) -> bool {
+    known_as(provider, id).0.is_some()
+}
+
 /// Returns the entries of the models that a provider listed when asked, after those that the user describes. One that
 /// it lists by the id that is sent is the same.
 pub(super) fn listed(provider: &Provider, listed: &[Listed]) -> Vec<Entry> {

@@ -48,7 +48,7 @@ pub(super) fn is_for_talking(id: &str) -> bool {
 pub(super) struct Kept {
     /// When it was given, in seconds since 1970.
     at: u64,
-    /// A hash of the address and the account: the same name may stand for another tomorrow.
+    /// A hash of the address, the account and the region: the same name may stand for another tomorrow.
     of: u64,
     pub(super) models: Vec<Listed>,
 }
@@ -89,12 +89,14 @@ fn name(provider: &Provider) -> String {
     format!("models_of {}", provider.name)
 }
 
-/// A hash of the address, which may hold a password, and of the account, which may be the key itself.
+/// A hash of the address, which may hold a password, of the account, which may be the key itself, and of the region.
 fn whose(provider: &Provider) -> u64 {
     let account = provider.asked_as();
-    // Credentials that sign are named, since the same host lists what each of their accounts may use.
-    let account = [account.as_ref().map(Secret::expose).unwrap_or_default()].into_iter().chain(provider.signed_by());
-    let parts: Vec<_> = [provider.base_url.as_str()].into_iter().chain(account).collect();
+    let account = account.as_ref().map(Secret::expose).unwrap_or_default();
+    // The address of a server in AWS's stead names neither the credentials nor the region, and each has a list of its
+    // own.
+    let parts = [Some(provider.base_url.as_str()), Some(account), provider.signed_by(), provider.signed_region()];
+    let parts: Vec<_> = parts.into_iter().flatten().collect();
     let code = hmac(b"a list of models", parts.join("\0").as_bytes());
     code.first_chunk().map_or(0, |bytes| u64::from_be_bytes(*bytes))
 }

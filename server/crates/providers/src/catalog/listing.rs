@@ -29,7 +29,7 @@ use crate::wire::{Route, Wire};
 
 /// How long a server on this machine may take that nobody spoke of. It is there at once, or not at all.
 const GUESS_PATIENCE: Duration = Duration::from_millis(300);
-/// How long others may take.
+/// How long others may take for an answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// How long an answer of a server on this machine counts: it may be started, or given a model, at any time.
 const LOCAL_FRESH: Duration = Duration::from_secs(5);
@@ -99,6 +99,15 @@ impl Unlisted {
         matches!(self, Self::Refused(_))
     }
 
+    /// The same as it counts for what can be used: a gateway in a vendor's stead that keeps the vendor's list to itself
+    /// may pass conversations on all the same.
+    fn counted_at(self, provider: &Provider) -> Self {
+        match self {
+            Self::Refused(problem) | Self::Forbidden(problem) if bedrock::is_gateway(provider) => Self::NoList(problem),
+            other => other,
+        }
+    }
+
     /// The same in other words.
     fn told(self, words: impl FnOnce(String) -> String) -> Self {
         match self {
@@ -136,6 +145,17 @@ impl From<Unlisted> for String {
 /// The models, or why they are not known.
 pub(super) type Answer = Result<Vec<Listed>, Unlisted>;
 
+/// A provider that is asked, and with what.
+#[derive(Clone, Copy)]
+struct Asked<'a> {
+    provider: &'a Provider,
+    /// Its key. None if requests are signed, or need nothing.
+    key: Option<&'a Secret>,
+    http: &'a Clients,
+    /// The time for each answer. Credentials have a time of their own: a program that gets them may wait for its user.
+    patience: Duration,
+}
+
 /// True if a list is older than an answer that counts.
 pub(super) fn is_old(kept: &Kept) -> bool {
     kept.age() > FRESH
@@ -153,6 +173,7 @@ impl Listing {
         }
         let patience = if provider.is_guess() { GUESS_PATIENCE } else { PATIENCE };
         let answer = ask(provider, http, patience, &self.of_ollama).await.map_err(|unlisted| {
+            let unlisted = unlisted.counted_at(provider);
             let (name, host) = (&provider.name, host(&provider.base_url));
             let advice = match provider.is_local {
                 true => format!("Is {name} running?"),
@@ -236,11 +257,14 @@ pub(super) async fn ask_now(provider: &Provider, http: &Clients) -> Answer {
 
 /// True if a provider lists models to whoever asks: without its key, though with what the user adds to each request.
 pub(super) async fn lists_for_anybody(provider: &Provider, http: &Clients) -> Result<bool, Unlisted> {
-    let url = match bedrock::address(provider) {
-        Some(address) => amazon::place(&address)?,
+    let asked = Asked { provider, key: None, http, patience: PATIENCE };
+    let bedrock = bedrock::address(provider);
+    let url = match &bedrock {
+        Some(address) => amazon::place(address)?,
         None => provider.listing_url()?,
     };
-    match in_time(PATIENCE, ask_page_as(None, url, provider, None, http)).await {
+    match ask_page_as(None, url, asked).await {
+        Ok(body) if bedrock.is_some() => Ok(amazon::has_models(&body)),
         Ok(body) => Ok(parse(&body, in_folders(provider)).is_some_and(|models| !models.is_empty())),
         Err(Unlisted::Refused(_) | Unlisted::Forbidden(_) | Unlisted::NoList(_)) => Ok(false),
         // A limit that is reached or a server in trouble says nothing of who may ask.
@@ -253,7 +277,7 @@ pub(super) async fn lists_for_anybody(provider: &Provider, http: &Clients) -> Re
 pub(super) async fn ask_place(provider: &Provider, path: &str, http: &Clients) -> Result<(), Unlisted> {
     let key = key_of(provider).await?;
     let url = endpoint(&provider.base_url, &Route::v1(path))?;
-    let body = in_time(PATIENCE, ask_page(url, provider, key.as_ref(), http)).await?;
+    let body = ask_page(url, Asked { provider, key: key.as_ref(), http, patience: PATIENCE }).await?;
     let has_data = serde_json::from_slice::<Value>(&body).is_ok_and(|answer| answer.get("data").is_some());
     if has_data { Ok(()) } else { Err(Unlisted::NoList("a page without the place's data".to_owned())) }
 }
@@ -270,27 +294,28 @@ async fn key_of(provider: &Provider) -> Result<Option<Secret>, Unlisted> {
 async fn ask(provider: &Provider, http: &Clients, patience: Duration, of_ollama: &Known) -> Answer {
     let key = key_of(provider).await?;
     let key = key.as_ref();
+    let asked = Asked { provider, key, http, patience };
     // Ollama's own list says what its models can do. Where there is none, it is another server in its place.
     if crate::ollama::is_it(provider)
-        && let Ok(models) = ollama::list(provider, key, http, patience, of_ollama).await
+        && let Ok(models) = ollama::list(asked, of_ollama).await
     {
         return Ok(models);
     }
-    let mut models = match (in_time(patience, ask_for_all(provider, key, http)).await, key) {
+    let mut models = match (ask_for_all(asked).await, key) {
         (Err(Unlisted::Refused(problem)), Some(refused)) if provider.refused(refused).await => {
             let again = key_of(provider).await?;
             // The same key would be refused again.
             if again.as_ref() == Some(refused) {
                 return Err(Unlisted::Refused(problem));
             }
-            in_time(patience, ask_for_all(provider, again.as_ref(), http)).await?
+            ask_for_all(Asked { key: again.as_ref(), ..asked }).await?
         }
         (answer, _) => answer?,
     };
     // Whatever comes of a list that only says more of the models, they are there.
     if provider.is_local
         && provider.name == "lm-studio"
-        && let Ok(told) = in_time(patience, ask_lm_studio(provider, key, http)).await
+        && let Ok(told) = ask_lm_studio(asked).await
     {
         models.iter_mut().for_each(|model| complete(model, &told));
     }
@@ -298,14 +323,14 @@ async fn ask(provider: &Provider, http: &Clients, patience: Duration, of_ollama:
 }
 
 /// Asks for its list where it has it.
-async fn ask_for_all(provider: &Provider, key: Option<&Secret>, http: &Clients) -> Answer {
-    match bedrock::address(provider) {
-        Some(address) => amazon::list(&address, provider, key, http).await,
-        None => ask_at(provider.listing_url()?, provider, key, http).await,
+async fn ask_for_all(asked: Asked<'_>) -> Answer {
+    match bedrock::address(asked.provider) {
+        Some(address) => amazon::list(&address, asked).await,
+        None => ask_at(asked.provider.listing_url()?, asked).await,
     }
 }
 
-/// Each list has a time of its own, so that one that is not needed takes none from one that is.
+/// Each answer has a time of its own, so that one that is not needed takes none from one that is.
 async fn in_time<T>(patience: Duration, asking: impl Future<Output = Result<T, Unlisted>>) -> Result<T, Unlisted> {
     let answer = tokio::time::timeout(patience, asking).await;
     let late = |_| Err(Unlisted::Unreachable(format!("no answer within {} seconds", patience.as_secs_f64())));
@@ -313,10 +338,10 @@ async fn in_time<T>(patience: Duration, asking: impl Future<Output = Result<T, U
 }
 
 /// Asks LM Studio for its models in a list of its own.
-async fn ask_lm_studio(provider: &Provider, key: Option<&Secret>, http: &Clients) -> Answer {
+async fn ask_lm_studio(asked: Asked<'_>) -> Answer {
     let mut told = Err(Unlisted::NoList("it has no list of its own".to_owned()));
     for place in LM_STUDIO_LISTS {
-        told = ask_at(beside(&provider.base_url, place)?, provider, key, http).await;
+        told = ask_at(beside(&asked.provider.base_url, place)?, asked).await;
         if told.is_ok() {
             break;
         }
@@ -333,17 +358,17 @@ fn complete(model: &mut Listed, told: &[Listed]) {
 }
 
 /// Asks for a list, page by page.
-async fn ask_at(url: Url, provider: &Provider, key: Option<&Secret>, http: &Clients) -> Answer {
+async fn ask_at(url: Url, asked: Asked<'_>) -> Answer {
     let (mut models, mut next) = (Vec::new(), Some(url.clone()));
     for _ in 0..PAGES {
-        let Some(asked) = next.take() else { break };
-        let body = ask_page(asked, provider, key, http).await?;
-        let page = parse(&body, in_folders(provider));
+        let Some(page) = next.take() else { break };
+        let body = ask_page(page, asked).await?;
+        let page = parse(&body, in_folders(asked.provider));
         let page = page.ok_or_else(|| Unlisted::NoList("the answer is no list of models".to_owned()))?;
         let is_new = |model: &Listed| !models.iter().any(|known: &Listed| known.id == model.id);
         let new: Vec<_> = page.into_iter().filter(is_new).collect();
         // A server that knows no pages gives the same one again.
-        next = next_page(&url, provider.wire, &body).filter(|_| !new.is_empty());
+        next = next_page(&url, asked.provider.wire, &body).filter(|_| !new.is_empty());
         models.extend(new);
     }
     Ok(models)
@@ -361,18 +386,13 @@ fn next_page(url: &Url, wire: Wire, body: &[u8]) -> Option<Url> {
 }
 
 /// Asks for one page of a list, with the key or the credentials of the user.
-async fn ask_page(url: Url, provider: &Provider, key: Option<&Secret>, http: &Clients) -> Result<Vec<u8>, Unlisted> {
-    ask_page_as(provider.signer(), url, provider, key, http).await
+async fn ask_page(url: Url, asked: Asked<'_>) -> Result<Vec<u8>, Unlisted> {
+    ask_page_as(asked.provider.signer(), url, asked).await
 }
 
 /// The same with credentials only if they are given.
-async fn ask_page_as(
-    signer: Option<&Signer>,
-    url: Url,
-    provider: &Provider,
-    key: Option<&Secret>,
-    http: &Clients,
-) -> Result<Vec<u8>, Unlisted> {
+async fn ask_page_as(signer: Option<&Signer>, url: Url, asked: Asked<'_>) -> Result<Vec<u8>, Unlisted> {
+    let Asked { provider, key, http, patience } = asked;
     let client = http.client(&url).await.map_err(|error| error.to_string())?;
     let own = provider.headers_with(provider.wire, key)?;
     // The user's count more.
@@ -395,11 +415,14 @@ async fn ask_page_as(
         if let Some(signed) = &signed {
             get = get.headers(signed.headers());
         }
-        let response = get.send().await.map_err(|failure| {
-            // The outer words hold the address only.
-            let problem = if failure.is_connect() { "nothing answers there" } else { "the request failed" };
-            Unlisted::Unreachable(problem.to_owned())
-        })?;
+        let response = in_time(patience, async {
+            get.send().await.map_err(|failure| {
+                // The outer words hold the address only.
+                let problem = if failure.is_connect() { "nothing answers there" } else { "the request failed" };
+                Unlisted::Unreachable(problem.to_owned())
+            })
+        })
+        .await?;
         tries += 1;
         match (signer, &signed) {
             (Some(signer), Some(signed)) if tries == 1 && !response.status().is_success() => {
@@ -411,7 +434,8 @@ async fn ask_page_as(
         }
     };
     let (status, head) = (response.status(), response.headers().clone());
-    let body = read(response, BYTES).await.map_err(|_| "the answer broke off".to_owned())?;
+    let body = async { read(response, BYTES).await.map_err(|_| Unlisted::from("the answer broke off".to_owned())) };
+    let body = in_time(patience, body).await?;
     if status.is_success() {
         return Ok(body);
     }
@@ -426,7 +450,7 @@ async fn ask_page_as(
         401 | 403 if words.message.contains("api.model.read") => Unlisted::NoList(problem),
         401 => Unlisted::Refused(problem),
         400 if is_wrong_key(&words.code, &words.message) => Unlisted::Refused(problem),
-        403 if bedrock::is_unknown_key(&head, &words.message) => Unlisted::Refused(problem),
+        403 if bedrock::is_unknown_key(provider, &head, &words.message) => Unlisted::Refused(problem),
         403 => Unlisted::Forbidden(problem),
         404 | 405 | 410 | 501 => Unlisted::NoList(problem),
         _ => Unlisted::Other(problem),

@@ -138,7 +138,8 @@ impl<'a> Source<'a> {
             return;
         }
         let kept = self.listing.kept(self.provider, self.state.keeper.as_ref()).await;
-        if kept.is_some_and(|kept| listing::is_old(&kept)) && self.listing.is_due(self.provider) {
+        let is_old = kept.is_some_and(|kept| listing::is_old(&kept)) && self.listing.is_due(self.provider);
+        if is_old && !self.needs_program().await {
             let asking = self.spawn_ask();
             hear_of(asking, changed);
         }
@@ -153,7 +154,8 @@ impl<'a> Source<'a> {
     }
 
     /// The same, but what is at hand if its list takes its time. `changed` hears when that has come. A vendor whose
-    /// models are known without its list is asked only if `asks_makers`.
+    /// models are known without its list is asked only if `asks_makers`. No program is started for credentials: it may
+    /// want its user's finger, who only opened a list.
     pub(super) async fn soon(self, changed: &watch::Sender<()>, asks_makers: bool) -> Answer {
         if let Some(answer) = self.unasked() {
             return answer;
@@ -162,6 +164,14 @@ impl<'a> Source<'a> {
         let at_hand = self.at_hand().await;
         if !is_asked {
             return Ok(Found::sure(at_hand));
+        }
+        if self.needs_program().await {
+            let name = &self.provider.name;
+            let problem = format!(
+                "{name} was not asked for its list, which a program has to fetch AWS credentials for. A request to \
+                 {name} runs it, and so does `azimuth models`"
+            );
+            return self.understood(Err(listing::Unlisted::KeyUnknown(problem))).await;
         }
         let mut asking = self.spawn_ask();
         let patience = if at_hand.is_empty() { NOTHING } else { OTHERS };
@@ -217,6 +227,12 @@ impl<'a> Source<'a> {
         };
         let entries = self.ruled(entries);
         Some(if entries.is_empty() { Err(problem) } else { Ok(Found::sure(entries)) })
+    }
+
+    /// True if a program has to be run for its credentials before it can be asked. An answer that counts needs none.
+    async fn needs_program(&self) -> bool {
+        let Some(signer) = self.provider.signer() else { return false };
+        self.listing.is_due(self.provider) && signer.needs_program().await
     }
 
     /// Asks it whatever becomes of whoever wants to know.
@@ -333,6 +349,7 @@ fn hear_of(asking: JoinHandle<listing::Answer>, changed: &watch::Sender<()>) {
 mod tests {
     use super::*;
     use crate::Settings;
+    use crate::loopback::server::{Answer as Reply, Server};
 
     #[test]
     fn of_models_in_the_order_of_their_ids_only_one_that_was_checked_by_hand_is_the_first() {
@@ -346,6 +363,10 @@ mod tests {
         };
         assert_eq!(first("groq"), None);
         assert_eq!(first("deepseek").as_deref(), Some("deepseek/deepseek-v4-pro"));
+    }
+
+    fn bedrock(state: &Arc<State>) -> Source<'_> {
+        state.sources().find(|source| source.provider().name == "bedrock").unwrap()
     }
 
     /// Anthropic with a key, and what its list says.
@@ -400,6 +421,25 @@ mod tests {
         let usable: Vec<_> =
             found.entries.iter().filter(|it| it.info.available).map(|it| it.info.id.as_str()).collect();
         assert_eq!(usable, ["openai/gpt-5.1", "openai/gpt-99", "openai/gpt-9-research"]);
+    }
+
+    #[tokio::test]
+    async fn a_refusal_of_a_gateway_in_bedrocks_stead_takes_no_model_away_and_one_of_amazon_does() {
+        let amazon = "https://bedrock-runtime.eu-west-1.amazonaws.com";
+        let gateway = Server::start(vec![Reply::status(401, "no"), Reply::status(401, "no")]).await;
+        let of = |base: String| {
+            let mut settings = Settings::default();
+            settings.set_provider("bedrock", Some(base), Some("k".into()), None, vec![]).unwrap();
+            Arc::new(State::new(settings, None, Arc::default(), &crate::pool::Pools::default()))
+        };
+        let state = of(gateway.url());
+        let found = bedrock(&state).all().await.ok().unwrap();
+        let note = found.note.as_deref().unwrap();
+        assert!(found.first().is_some() && note.contains("Conversations may work all the same"), "{note}");
+        let state = of(amazon.to_owned());
+        let found =
+            bedrock(&state).understood(Err(listing::Unlisted::Refused("wrong key".to_owned()))).await.ok().unwrap();
+        assert!(found.first().is_none(), "no model answers with a wrong key");
     }
 
     #[tokio::test]

@@ -4,9 +4,13 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use async_trait::async_trait;
+
 use super::server::{Answer, Server};
 use super::{ask, streams};
-use crate::{Catalog, KeepLists, Settings};
+use crate::aws::RunProgram;
+use crate::signers::Signers;
+use crate::{Catalog, KeepLists, OfKey, Settings};
 
 /// Keeps lists as long as the test runs.
 #[derive(Default)]
@@ -123,6 +127,71 @@ async fn an_old_list_is_renewed_behind_its_answer_and_one_of_last_month_or_anoth
     assert!(of_another.resolve("mine/one").await.is_err(), "the list of another key is none");
     age(31 * 86_400);
     assert!(process(&server, &kept).resolve("mine/one").await.is_err(), "it is too old");
+}
+
+/// The settings with only Bedrock, at this server in its stead, whose requests are signed for a region.
+fn of_bedrock(server: &Server, region: &str) -> Settings {
+    let mut settings = Settings::from_env(|_| None);
+    settings.providers.clear();
+    settings.set_provider("bedrock", Some(server.url()), None, None, Vec::new()).unwrap();
+    settings.provider_mut("bedrock").unwrap().set_aws(None, Some(region.to_owned()));
+    let keys = |name: &str| match name {
+        "AWS_ACCESS_KEY_ID" => Some("A".to_owned()),
+        "AWS_SECRET_ACCESS_KEY" => Some("b".to_owned()),
+        _ => None,
+    };
+    settings.sign_for_aws(&Signers::new(NoPrograms), &keys, None);
+    settings
+}
+
+/// No test here has a program.
+struct NoPrograms;
+
+#[async_trait]
+impl RunProgram for NoPrograms {
+    async fn output(&self, _words: &[String]) -> Result<Vec<u8>, String> {
+        Err("there is none".to_owned())
+    }
+
+    fn is_users_own(&self, _file: &std::path::Path) -> bool {
+        true
+    }
+}
+
+#[tokio::test]
+async fn a_list_of_bedrock_is_that_of_a_region_and_ends_with_a_page_that_brings_nothing_new() {
+    let kept = Arc::new(Kept::default());
+    let list = r#"{"modelSummaries":[{"modelId":"a.new-v1:0","inputModalities":["TEXT"],"outputModalities":["TEXT"],
+        "inferenceTypesSupported":["ON_DEMAND"]}],"inferenceProfileSummaries":[{"inferenceProfileId":"eu.a.new-v1:0",
+        "status":"ACTIVE","models":[{"modelArn":"arn:aws:bedrock:eu-west-1::foundation-model/a.new-v1:0"}]}],
+        "nextToken":"more"}"#;
+    let down = || Answer::status(500, "down");
+    let pages = (0..4).map(|_| Answer::status(200, list));
+    let server = Server::start(pages.chain((0..8).map(|_| down())).collect()).await;
+    let ids = ids(&of(of_bedrock(&server, "eu-west-1"), &kept)).await;
+    let new: Vec<_> = ids.iter().filter(|id| id.ends_with("new-v1:0")).map(String::as_str).collect();
+    assert_eq!(new, ["bedrock/a.new-v1:0", "bedrock/eu.a.new-v1:0"]);
+    assert_eq!(server.asked().len(), 4, "two pages of each list");
+
+    let has_new = async |region: &str| {
+        let models = of(of_bedrock(&server, region), &kept).list().await;
+        models.iter().any(|model| model.id == "bedrock/a.new-v1:0")
+    };
+    assert!(has_new("eu-west-1").await, "its last list counts");
+    assert!(!has_new("us-east-1").await, "another region has another list");
+}
+
+#[tokio::test]
+async fn a_server_that_lists_bedrocks_models_to_anybody_says_nothing_of_a_key() {
+    let list = r#"{"modelSummaries":[{"modelId":"a.new-v1:0","inputModalities":["TEXT"],"outputModalities":["TEXT"],
+        "inferenceTypesSupported":["ON_DEMAND"]}],"inferenceProfileSummaries":[]}"#;
+    for (without_key, of_key) in [(Answer::status(200, list), OfKey::Public), (Answer::status(403, "{}"), OfKey::Taken)]
+    {
+        let server = Server::start(vec![Answer::status(200, list), Answer::status(200, list), without_key]).await;
+        let mut settings = Settings::from_env(|_| None);
+        settings.set_provider("bedrock", Some(server.url()), Some("k".into()), None, Vec::new()).unwrap();
+        assert_eq!(Catalog::new(settings).ask_about_key("bedrock").await, Ok(of_key));
+    }
 }
 
 #[tokio::test]

@@ -57,11 +57,11 @@ impl Settings {
             }
             let chosen = identity.chosen(provider.aws_profile.clone(), provider.aws_region.as_deref());
             let signer = signers.of_aws(chosen.named(!provider.is_after_local));
+            provider.signed_region = signer.region_at_hand();
             if let Some(vendor) = vendor
                 && usual.is_some_and(|usual| usual == provider.base_url)
             {
-                let region = signer.region_at_hand();
-                provider.base_url = vendor.address(|_| region.clone());
+                provider.base_url = vendor.address(|_| provider.signed_region.clone());
             }
             // Whoever lists keys pays with no other.
             if provider.carries_key() || provider.lists_keys() || !provider.speaks_of_aws() && !provider.is_home() {
@@ -260,6 +260,11 @@ impl Provider {
     /// The name of the credentials that its requests are signed with, for words; none if they are not signed.
     pub fn signed_by(&self) -> Option<&str> {
         self.signer.is_some().then_some(self.key_source.as_str())
+    }
+
+    /// The region that its requests are signed for; none if they are not signed, or nobody named one.
+    pub(crate) fn signed_region(&self) -> Option<&str> {
+        self.signed_region.as_deref().filter(|_| self.signer.is_some())
     }
 
     /// True if it is there only because of credentials that were found, and is never used unless it is chosen.

@@ -3,14 +3,11 @@
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use net::Clients;
 use serde_json::{Value, json};
 
-use super::{Listed, Unlisted, ask_page, parse};
+use super::{Asked, Listed, Unlisted, ask_page, in_time, parse};
 use crate::ollama::{DETAILS, Details, Known, LIST, LOADED, Loaded, ask, no_tools, too_small, warning};
 use crate::remote::beside;
-use crate::secret::Secret;
-use crate::settings::Provider;
 
 /// How long is waited for what its list does not say. While it loads a model it says nothing of the loaded ones.
 const MORE: Duration = Duration::from_secs(1);
@@ -19,17 +16,10 @@ const MOST: usize = 64;
 
 /// Asks it for its list, and then for what is known only elsewhere. If that is not to be had, the list stands, and the
 /// models of which something is in doubt say so.
-pub(super) async fn list(
-    provider: &Provider,
-    key: Option<&Secret>,
-    http: &Clients,
-    patience: Duration,
-    known: &Known,
-) -> Result<Vec<Listed>, Unlisted> {
+pub(super) async fn list(asked: Asked<'_>, known: &Known) -> Result<Vec<Listed>, Unlisted> {
+    let Asked { provider, key, http, patience } = asked;
     let late = |patience: Duration| format!("no answer within {} seconds", patience.as_secs_f64());
-    let url = beside(&provider.base_url, LIST)?;
-    let body = tokio::time::timeout(patience, ask_page(url, provider, key, http)).await;
-    let body = body.map_err(|_| Unlisted::Unreachable(late(patience)))??;
+    let body = in_time(patience, ask_page(beside(&provider.base_url, LIST)?, asked)).await?;
     let patience = patience.min(MORE);
     let no_list = || Unlisted::NoList("the answer is no list of models".to_owned());
     let models = parse(&body, false).ok_or_else(no_list)?;
