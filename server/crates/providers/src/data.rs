@@ -139,12 +139,14 @@ pub(crate) fn find(home: Option<&str>, id: &str) -> Option<Cow<'static, Model>> 
     by_hand.clone().filter(is_own).or_else(distilled).or(by_hand)
 }
 
+/// The known model of a provider with this id, or of which it is a dated version, and nobody else's.
+pub(crate) fn own(provider: &str, id: &str) -> Option<Cow<'static, Model>> {
+    find(Some(provider), id).filter(|model| model.provider == provider)
+}
+
 /// The model that a user names, as `anthropic/claude-opus-5-5` or without the provider, in any spelling.
 pub(crate) fn named(name: &str) -> Option<Cow<'static, Model>> {
-    let own = name.split_once('/').and_then(|(provider, id)| {
-        let own = find(Some(provider), id);
-        own.filter(|model| model.provider == provider)
-    });
+    let own = name.split_once('/').and_then(|(provider, id)| own(provider, id));
     own.or_else(|| made(&registry::canonical(name)).map(Cow::Owned))
 }
 

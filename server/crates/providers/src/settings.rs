@@ -417,12 +417,13 @@ impl Provider {
     }
 
     /// The flags of its server: the user's own, then those of the dialect that the user named, else those of its
-    /// host. How a key is sent and what only Anthropic has is no matter of a dialect.
+    /// host. How a key is sent, what a server keeps and what only Anthropic has is no matter of a dialect.
     pub(crate) fn compat(&self) -> Compat {
         let host = vendors::of_address(&self.base_url);
         let usual = match self.dialect {
             Some(flags) => Compat {
                 key_header: host.key_header,
+                store: host.store,
                 opencode_session: host.opencode_session,
                 betas: host.betas,
                 effort_messages: host.effort_messages,

@@ -47,6 +47,9 @@ pub(crate) struct Vendor {
     /// Its models, if it does not list them itself.
     #[serde(default)]
     pub(crate) models: Vec<String>,
+    /// The texts in ids of models that it lists and that only its own program may use.
+    #[serde(default)]
+    without: Vec<String>,
     /// The header that carries the key, if it is not the usual one of the wire.
     pub(crate) key_header: Option<KeyHeader>,
     /// The cloud with whose credentials requests without a key are sent.
@@ -182,6 +185,16 @@ impl Vendor {
     /// True if it has paths of its own, for conversations only.
     pub(crate) fn has_own_paths(&self) -> bool {
         self.path.is_some() || !self.routes.is_empty()
+    }
+
+    /// True if it serves a model of its list to other programs than its own.
+    pub(crate) fn serves(&self, model: &str) -> bool {
+        !self.without.iter().any(|text| model.contains(text.as_str()))
+    }
+
+    /// True if it says who makes some of its models, which have the prices of their makers there.
+    pub(crate) fn names_makers(&self) -> bool {
+        self.routes.iter().any(|route| route.maker.is_some())
     }
 
     /// The wire of a model, if it has wires by the model.

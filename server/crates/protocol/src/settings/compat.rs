@@ -110,7 +110,8 @@ macro_rules! flags {
                 default: Unset($usual),
                 who: USER,
                 words: "The server's own names for levels of thinking, such as `{ xhigh = \"max\" }`, where it is asked \
-                        for by an effort: over Responses, and by `reasoning_effort` or `reasoning` over Chat Completions.",
+                        for by an effort: over Responses, and by `reasoning_effort` or `reasoning` over Chat Completions. \
+                        The table of a model replaces that of its provider.",
                 more: Some("configuration.md#what-a-server-refuses"),
             },
             Setting {

@@ -155,6 +155,8 @@ pub(super) fn of_vendor(provider: &Provider) -> Vec<Entry> {
 pub(super) fn of_vendor_as<'l>(provider: &Provider, told: impl Fn(&str) -> Option<&'l Listed>) -> Vec<Entry> {
     let vendor = match provider.wire {
         _ if provider.is_plan() => return Vec::new(),
+        // A vendor that speaks another's format has models of its own.
+        _ if provider.is_home() => provider.name.as_str(),
         Wire::Anthropic | Wire::AnthropicVertex => "anthropic",
         Wire::OpenAiResponses => "openai",
         Wire::OpenAiChat | Wire::Converse => provider.name.as_str(),
@@ -352,6 +354,10 @@ fn known_as(provider: &Provider, id: &str) -> (Option<Cow<'static, Model>>, f64)
         let factor = vendor.map_or(1.0, |vendor| vendor.factor(plain, provider.location()));
         let own = data::find(Some(maker), plain).map(|model| Cow::Owned(model.into_owned().elsewhere()));
         return (own.or_else(|| data::elsewhere(plain)), factor);
+    }
+    // A shop that names the makers of some of its models has prices of its own for the others.
+    if vendor.is_some_and(Vendor::names_makers) {
+        return (data::own(&provider.name, id).or_else(|| data::elsewhere(id)), 1.0);
     }
     let elsewhere = || vendor.filter(|_| is_home).and_then(|vendor| known_in_another_region(vendor, id));
     match vendor.and_then(|vendor| vendor.usual_id(id)) {

@@ -319,6 +319,9 @@ async fn ask(provider: &Provider, http: &Clients, patience: Duration, of_ollama:
     {
         models.iter_mut().for_each(|model| complete(model, &told));
     }
+    if let Some(vendor) = provider.vendor() {
+        models.retain(|model| vendor.serves(&model.id));
+    }
     Ok(models)
 }
 

@@ -304,6 +304,40 @@ async fn the_default_is_the_configured_one_else_the_first_that_can_be_used() {
 }
 
 #[tokio::test]
+async fn a_plan_or_a_shop_that_came_later_is_nobodys_default_where_another_vendor_has_a_key() {
+    let newer = ["ZAI_CODING_API_KEY", "ZAI_CODING_CN_API_KEY", "KIMI_API_KEY", "OPENCODE_API_KEY"];
+    for (variable, provider) in [
+        ("AWS_BEARER_TOKEN_BEDROCK", "bedrock"),
+        ("AZURE_OPENAI_API_KEY", "azure"),
+        ("DASHSCOPE_API_KEY", "qwen"),
+        ("SAMBANOVA_API_KEY", "sambanova"),
+    ] {
+        let mut keys = newer.map(|newer| (newer, "k")).to_vec();
+        keys.extend([(variable, "k"), ("AZURE_OPENAI_ENDPOINT", "https://r.openai.azure.com")]);
+        let settings = settings(&keys);
+        let mut with_keys = settings.providers.iter().filter(|provider| provider.missing().is_none());
+        let first = with_keys.find(|provider| !provider.is_local).map(|provider| provider.name.as_str());
+        assert_eq!(first, Some(provider), "{variable}");
+    }
+    let both = catalog(&[("OPENCODE_API_KEY", "k"), ("AWS_BEARER_TOKEN_BEDROCK", "k")]);
+    assert_eq!(both.default_model().await.unwrap().info().provider, "bedrock");
+}
+
+#[test]
+fn at_opencode_a_model_costs_what_its_maker_takes_or_nobody_knows() {
+    let settings = settings(&[("OPENCODE_API_KEY", "k"), ("ANTHROPIC_API_KEY", "k"), ("DEEPSEEK_API_KEY", "k")]);
+    let of = |provider: &str, id: &str| {
+        let provider = settings.providers.iter().find(|known| known.name == provider).unwrap();
+        let listed = listed::Listed { id: id.to_owned(), ..listed::Listed::default() };
+        entry::listed(provider, &[listed]).remove(0).info
+    };
+    assert!(of("deepseek", "deepseek-v4-pro").price.is_some());
+    let shop = of("opencode", "deepseek-v4-pro");
+    assert_eq!((shop.price, shop.context_tokens), (None, of("deepseek", "deepseek-v4-pro").context_tokens));
+    assert_eq!(of("opencode", "claude-opus-5-5").price, of("anthropic", "claude-opus-5-5").price);
+}
+
+#[tokio::test]
 async fn the_users_order_of_providers_decides_which_of_them_has_a_name_and_is_the_default() {
     let mut ordered = settings(&[("ANTHROPIC_API_KEY", "k"), ("OPENAI_API_KEY", "k"), ("XAI_API_KEY", "k")]);
     for name in ["one", "two"] {

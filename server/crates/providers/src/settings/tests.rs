@@ -155,6 +155,16 @@ fn the_configuration_can_say_that_such_a_server_speaks_more() {
 }
 
 #[test]
+fn kimis_plan_is_asked_over_messages_which_it_serves_to_every_program() {
+    let settings = Settings::from_env(|name| (name == "KIMI_API_KEY").then(|| "k".to_owned()));
+    let kimi = provider(&settings, "kimi-coding");
+    let asked = kimi.request_url(kimi.wire_of("kimi-for-coding"), "kimi-for-coding").unwrap();
+    assert_eq!(asked.as_str(), "https://api.kimi.com/coding/v1/messages");
+    assert_eq!(kimi.listing_url().unwrap().as_str(), "https://api.kimi.com/coding/v1/models?limit=1000");
+    assert_eq!(kimi.key_header(kimi.wire, &Secret::new("k")).unwrap().0, "x-api-key");
+}
+
+#[test]
 fn a_dialect_is_that_of_the_host_whatever_the_provider_is_called_or_that_of_the_setting() {
     let mut settings = Settings::default();
     for (name, address) in [("kimi", "https://api.moonshot.ai/v1"), ("openai", "http://127.0.0.1:8000/v1")] {
@@ -165,6 +175,11 @@ fn a_dialect_is_that_of_the_host_whatever_the_provider_is_called_or_that_of_the_
     assert_eq!(provider(&settings, "openai").compat(), Compat::default());
     settings.set_dialect("openai", "gemini").unwrap();
     assert_eq!(provider(&settings, "openai").compat(), named("gemini"));
+    settings.set_dialect("openai", "openai").unwrap();
+    let other = provider(&settings, "openai").compat();
+    assert_eq!((other.prompt_cache_key, other.store), (Some(true), None), "only OpenAI's own server keeps answers");
+    settings.set_provider("openai", Some("https://api.openai.com".into()), None, None, vec![]).unwrap();
+    assert_eq!(provider(&settings, "openai").compat().store, Some(true));
     let problem = settings.set_dialect("openai", "klingon").unwrap_err();
     assert!(problem.contains("providers.openai.dialect") && problem.contains("deepseek"), "{problem}");
 }

@@ -54,6 +54,10 @@ fn those_on_this_machine_come_last_and_the_vendors_of_before_stay_first_and_in_t
     assert_eq!(names[..before.len()], before);
     assert!(all().iter().skip(before.len()).all(|vendor| vendor.local != vendor.after_local));
     assert!(all().iter().skip_while(|vendor| !vendor.local).all(|vendor| vendor.local));
+    let place = |name: &str| names.iter().position(|known| *known == name).unwrap();
+    for newer in ["zai-coding", "zai-coding-cn", "kimi-coding", "opencode"] {
+        assert!(place(newer) > place("chatgpt"), "{newer} takes nobody's default away");
+    }
 }
 
 #[test]
@@ -79,8 +83,8 @@ fn flags_follow_the_host_and_its_subdomains() {
     let named = |name: &str| dialect(name).cloned().unwrap();
     let thinks = |thinking| Compat { thinking: Some(thinking), ..Compat::default() };
     for (address, flags) in [
-        ("https://api.openai.com/v1", named("openai")),
-        ("https://eu.api.openai.com", named("openai")),
+        ("https://api.openai.com/v1", Compat { store: Some(true), ..named("openai") }),
+        ("https://eu.api.openai.com", Compat { store: Some(true), ..named("openai") }),
         ("https://api.moonshot.ai/v1", named("deepseek")),
         ("https://token-plan-sgp.xiaomimimo.com/v1", named("deepseek")),
         ("https://generativelanguage.googleapis.com/v1beta/openai/", named("gemini")),
@@ -114,6 +118,16 @@ fn flags_follow_the_host_and_its_subdomains() {
         ("no address", Compat::default()),
     ] {
         assert_eq!(of_address(address), flags, "{address}");
+    }
+}
+
+#[test]
+fn opencode_serves_its_free_models_to_its_own_program_only() {
+    let opencode = named("opencode").unwrap();
+    for (model, is_served) in
+        [("glm-5.3", true), ("claude-opus-5-5", true), ("glm-5.3-free", false), ("big-pickle", false), ("jev-1", false)]
+    {
+        assert_eq!(opencode.serves(model), is_served, "{model}");
     }
 }
 
