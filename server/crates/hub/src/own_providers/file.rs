@@ -2,7 +2,7 @@
 
 use protocol::settings::{SETTINGS, Setting};
 use toml_edit::visit_mut::{VisitMut, visit_table_mut};
-use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike, Value};
+use toml_edit::{Array, Document, DocumentMut, InlineTable, Item, Table, TableLike, Value};
 
 use super::{Addition, KeyFrom};
 
@@ -54,33 +54,83 @@ pub(super) fn with(text: &str, addition: &Addition, command: &[String]) -> Resul
     Ok(document.to_string())
 }
 
-/// The text with this value of a setting, or without the setting. It is known by its name in camelCase too.
+/// The text with this value of a setting, or without the setting. It is known by its name in camelCase too. Nothing else
+/// of the text changes, but for a comment on the line of a setting that is taken out.
 ///
 /// # Errors
 /// It is no TOML; says so, without anything of the text.
 pub(super) fn with_setting(text: &str, name: &str, value: Option<&str>) -> Result<String, String> {
-    let mut document: DocumentMut = text.parse().map_err(|_| "the file is no TOML".to_owned())?;
-    let setting = SETTINGS.iter().find(|setting| setting.name == name);
-    let camel = setting.map(Setting::camel_case).filter(|camel| document.contains_key(camel));
-    let name = camel.as_deref().unwrap_or(name);
-    match (value, document.get_mut(name).and_then(Item::as_value_mut)) {
-        (Some(value), Some(there)) => {
-            let mut value = Value::from(value);
-            // The comment behind it stays.
-            *value.decor_mut() = there.decor().clone();
-            *there = value;
+    let document = Document::parse(text).map_err(|_| "the file is no TOML".to_owned())?;
+    let camel = SETTINGS.iter().find(|setting| setting.name == name).map(Setting::camel_case);
+    let there = [Some(name), camel.as_deref()].into_iter().flatten().find_map(|name| {
+        let (key, item) = document.get_key_value(name)?;
+        Some((key.span()?.start, item.span()?))
+    });
+    let end = if text.contains("\r\n") { "\r\n" } else { "\n" };
+    let put = |from: usize, new: &str, to: usize| {
+        let (before, behind) = (text.get(..from).unwrap_or_default(), text.get(to..).unwrap_or_default());
+        format!("{before}{new}{behind}")
+    };
+    Ok(match (value.map(Value::from), there) {
+        (Some(value), Some((_, span))) => put(span.start, &value.to_string(), span.end),
+        (None, Some((start, span))) => {
+            let line = text.get(..start).unwrap_or_default().rfind('\n').map_or(0, |at| at + 1);
+            put(line, "", line_end(text, span.end))
         }
+        (None, None) => text.to_owned(),
         (Some(value), None) => {
-            let is_first = !document.iter().any(|(_, item)| item.is_value());
-            let mut value = Value::from(value);
-            if is_first && !text.is_empty() {
-                value.decor_mut().set_suffix("\n");
+            let line = format!("{name} = {value}{end}");
+            if let Some(last) = last_value(document.as_table()) {
+                let at = line_end(text, last);
+                let is_open = !text.get(..at).unwrap_or_default().ends_with('\n');
+                return Ok(put(at, &format!("{}{line}", if is_open { end } else { "" }), at));
             }
-            document.insert(name, Item::Value(value));
+            let at = head_end(text);
+            let (head, rest) = (text.get(..at).unwrap_or_default(), text.get(at..).unwrap_or_default());
+            // Blank lines part it from the comments of others.
+            let above = match head.trim_start_matches('\u{feff}') {
+                "" => String::new(),
+                head if !head.ends_with('\n') => end.repeat(2),
+                head if head.trim_end_matches(['\n', '\r']).len() + 2 * end.len() > head.len() => end.to_owned(),
+                _ => String::new(),
+            };
+            let below = if rest.is_empty() || rest.starts_with(['\n', '\r']) { "" } else { end };
+            put(at, &format!("{above}{line}{below}"), at)
         }
-        (None, _) => drop(document.remove(name)),
+    })
+}
+
+/// The end of a line, with what ends it.
+fn line_end(text: &str, within: usize) -> usize {
+    let rest = text.get(within..).unwrap_or_default();
+    within + rest.find('\n').map_or(rest.len(), |at| at + 1)
+}
+
+/// The end of the last value that stands before all tables.
+fn last_value(table: &Table) -> Option<usize> {
+    let ends = table.iter().filter_map(|(_, item)| match item {
+        Item::Value(value) => value.span().map(|span| span.end),
+        Item::Table(table) if table.is_dotted() => last_value(table),
+        _ => None,
+    });
+    ends.max()
+}
+
+/// The end of the comments that are about all of a file: those for programs (`#:schema …`), and others that a blank line
+/// parts from what comes behind them.
+fn head_end(text: &str) -> usize {
+    let mut end = text.len() - text.trim_start_matches('\u{feff}').len();
+    let mut at = end;
+    for line in text.get(at..).unwrap_or_default().split_inclusive('\n') {
+        at += line.len();
+        match line.trim() {
+            "" => return at,
+            line if line.starts_with("#:") => end = at,
+            line if line.starts_with('#') => {}
+            _ => return end,
+        }
     }
-    Ok(document.to_string())
+    at
 }
 
 /// The fields of a provider. No key is among them.
@@ -265,6 +315,32 @@ mod tests {
                 "model = 'x' # the best\nplan_model = \"a/b, @default\" # the wise\n\n[permissions]\n",
             ),
             ("planModel = 'y'\n", Some("a/b"), "planModel = \"a/b\"\n"),
+            (
+                "#:schema https://a.example/s.json\n[providers.a]\nkey_env = 'A'\n",
+                Some("a/b"),
+                "#:schema https://a.example/s.json\n\nplan_model = \"a/b\"\n\n[providers.a]\nkey_env = 'A'\n",
+            ),
+            (
+                "#:schema https://a.example/s.json\n# Mine.\n\n# All.\n[providers.a]\n",
+                Some("a/b"),
+                "#:schema https://a.example/s.json\n# Mine.\n\nplan_model = \"a/b\"\n\n# All.\n[providers.a]\n",
+            ),
+            ("# Mine.", Some("a/b"), "# Mine.\n\nplan_model = \"a/b\"\n"),
+            ("# Mine.\n", Some("a/b"), "# Mine.\n\nplan_model = \"a/b\"\n"),
+            ("model = 'x'", Some("a/b"), "model = 'x'\nplan_model = \"a/b\"\n"),
+            ("model = 'x'\r\n[mcp]\r\n", Some("a/b"), "model = 'x'\r\nplan_model = \"a/b\"\r\n[mcp]\r\n"),
+            (
+                "providers.a.key_env = 'A' # of a\n\n# Rules.\n[permissions]\n",
+                Some("a/b"),
+                "providers.a.key_env = 'A' # of a\nplan_model = \"a/b\"\n\n# Rules.\n[permissions]\n",
+            ),
+            (
+                "# All of it.\n\n# The wise one.\nplan_model = 'y' # for plans\n# The best.\nmodel = 'x'\n",
+                None,
+                "# All of it.\n\n# The wise one.\n# The best.\nmodel = 'x'\n",
+            ),
+            ("# All.\nplan_model = 'y'\n\n# Rules.\n[permissions]\n", None, "# All.\n\n# Rules.\n[permissions]\n"),
+            ("model = 'x'\n# The end.\nplan_model = 'y'", None, "model = 'x'\n# The end.\n"),
             ("model = 'x'\nplan_model = 'y'\n[permissions]\n", None, "model = 'x'\n[permissions]\n"),
             ("model = 'x'\n", None, "model = 'x'\n"),
         ] {
