@@ -79,8 +79,19 @@ fn a_model_is_chosen_for_a_role_that_stands_before_it() {
         assert!(read::<ChooseModel>(input).unwrap_err().contains("as in `/model plan "), "{input}");
     }
     assert_eq!(parse("/model gpt plan it").remaining, " plan it", "a role is known only before the model");
-    assert!(typed("See this: /model plan gpt --keep").is_empty(), "what was pasted writes no configuration");
-    assert_eq!(typed("See this: /model plan gpt"), ["/model plan gpt"]);
+    for pasted in [
+        "/model gpt --keep",
+        "/model plan gpt --keep",
+        "/model completion gpt",
+        "/model oracle gpt",
+        "/model oracle --unset",
+        "/model plan --unset --keep",
+    ] {
+        let pasted = format!("See this: {pasted}");
+        assert!(typed(&pasted).is_empty(), "{pasted}: it would count in all conversations");
+    }
+    assert_eq!(typed("See this: /model gpt"), ["/model gpt"]);
+    assert_eq!(typed("See this: /model plan"), ["/model plan"]);
 }
 
 #[test]

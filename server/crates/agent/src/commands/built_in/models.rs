@@ -78,8 +78,11 @@ impl BuiltIn for ChooseModel {
 
     fn effects(&self) -> Effects {
         let is_kept = matches!(self, Self::Choose { keep: true, .. } | Self::Unset { keep: true, .. });
+        // A role may turn on work that costs something in all conversations, which no pasted text may do.
+        let is_for_role = matches!(self, Self::Choose { role, .. } if *role != Role::Default);
+        let must_lead = is_kept || is_for_role || matches!(self, Self::Unset { .. });
         let instead = "`/model … --keep` writes your configuration, which azimuth exec does not: write it yourself";
-        Effects { must_lead: is_kept, lasts: is_kept.then_some(instead), ..Effects::default() }
+        Effects { must_lead, lasts: is_kept.then_some(instead), ..Effects::default() }
     }
 }
 
