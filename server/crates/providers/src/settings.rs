@@ -153,6 +153,17 @@ impl Settings {
         self.provider_order.iter().position(|known| known == provider)
     }
 
+    /// Puts the providers with these names before all others, in this order. The user has spoken of them. Gives the
+    /// names that are neither a provider's nor a vendor's.
+    pub fn put_first(&mut self, order: &[String]) -> Vec<String> {
+        order.clone_into(&mut self.provider_order);
+        for provider in self.providers.iter_mut().filter(|provider| order.contains(&provider.name)) {
+            provider.is_unasked = false;
+        }
+        let is_there = |name: &str| self.providers.iter().any(|provider| provider.name == name);
+        order.iter().filter(|name| !is_there(name) && vendors::named(name).is_none()).cloned().collect()
+    }
+
     /// Reads the usual environment variables: the keys of the vendors that are known by name, and the addresses of some
     /// (`ANTHROPIC_BASE_URL`, `OPENAI_BASE_URL`, `OLLAMA_HOST`).
     ///

@@ -100,6 +100,11 @@ pub(crate) fn load_with(sources: Sources<'_>, text: Result<&str, &String>) -> Co
     config.take_or_fail(editor.options, "the editor's initializationOptions", "", environment);
     config.providers.sign_for_aws(&details::SIGNERS, environment, dirs::home(environment));
     config.providers.sign_for_google(&details::SIGNERS, environment, dirs::home(environment));
+    for unknown in config.providers.put_first(&config.settings.provider_order) {
+        config
+            .warnings
+            .push(format!("provider_order: `{unknown}` is no provider; `azimuth models` lists those there are"));
+    }
     match editor.settings {
         Ok(layer) => config.restrict(layer, "the editor's settings", "", Kind::Settings),
         Err(error) => config.distrust(&error.place, &error.problem),
@@ -362,7 +367,6 @@ impl Config {
         self.providers.idle_timeout = Duration::from_secs(self.settings.idle_timeout.into());
         self.providers.enabled_models.clone_from(&self.settings.enabled_models);
         self.providers.disabled_providers.clone_from(&self.settings.disabled_providers);
-        self.providers.provider_order.clone_from(&self.settings.provider_order);
         if let Some(file) = &self.settings.ca_file {
             self.providers.ca_file = Some(file.clone());
         }

@@ -138,6 +138,25 @@ fn distinct<'a>(ids: &[&'a str], order: &[String]) -> Vec<&'a str> {
     plain.iter().filter(|model| !is_others(model)).map(|(id, _)| *id).collect()
 }
 
+/// Families of models that their makers give away, so that anybody may run them.
+const GIVEN_AWAY: &[&str] = &["gpt-oss", "gemma"];
+
+/// True if two models of one provider, by their ids, are known to be of the same maker and as far as the ids say it are
+/// run at the same place: in one folder, in one of Amazon's regions, and not the one by its maker and the other by
+/// whoever likes to. What is not known is not the same.
+pub fn is_of_same_maker(one: &str, other: &str) -> bool {
+    /// The provider with the folder, the region with the publisher, the maker, and the family that is given away.
+    fn place(id: &str) -> Option<(&str, &str, String, Option<&'static str>)> {
+        let (folder, name) = id.rsplit_once('/')?;
+        let (publisher, canonical) = (registry::publisher(name), registry::canonical(name));
+        let written = || publisher.trim_end_matches('.').rsplit('.').next().filter(|maker| !maker.is_empty());
+        let maker = data::maker(&canonical).or_else(|| written().map(str::to_owned))?;
+        let family = GIVEN_AWAY.iter().find(|family| canonical.starts_with(**family)).copied();
+        Some((folder, publisher, maker, family))
+    }
+    place(one).is_some_and(|one| place(other).as_ref() == Some(&one))
+}
+
 /// The provider in an id.
 fn provider(id: &str) -> &str {
     id.split_once('/').map_or(id, |(provider, _)| provider)
@@ -235,6 +254,27 @@ mod tests {
         }
         assert_eq!(meant("anthropic.claude-opus-4-6", &own), Meant::None, "not by its words either");
         assert_eq!(meant("eu.anthropic.claude-opus-4-6-v1", &with_amazon), Meant::None, "that is another region");
+    }
+
+    #[test]
+    fn models_are_of_one_maker_only_if_their_ids_say_so_and_say_no_other_place() {
+        for (one, other, is_same) in [
+            ("anthropic/claude-opus-5-5", "anthropic/claude-haiku-4-5-20251001", true),
+            ("bedrock/eu.anthropic.claude-opus-4-8", "bedrock/eu.anthropic.claude-haiku-4-5-20251001-v1:0", true),
+            ("bedrock/eu.anthropic.claude-opus-4-8", "bedrock/global.anthropic.claude-haiku-4-5-20251001-v1:0", false),
+            ("bedrock/eu.anthropic.claude-opus-4-8", "bedrock/anthropic.claude-haiku-4-5-20251001-v1:0", false),
+            ("bedrock/eu.anthropic.claude-opus-4-8", "bedrock/eu.amazon.nova-micro-v1:0", false),
+            ("bedrock/us.amazon.nova-pro-v1:0", "bedrock/us.amazon.nova-micro-v1:0", true),
+            ("vertex/gemini-3.1-pro-preview", "vertex/claude-haiku-4-5@20251001", false),
+            ("vertex/claude-opus-4-8", "vertex/claude-haiku-4-5@20251001", true),
+            ("openrouter/openai/gpt-5.1", "openrouter/openai/gpt-oss-20b", false),
+            ("openrouter/openai/gpt-5.1", "openrouter/openai/gpt-5-mini", true),
+            ("groq/openai/gpt-oss-120b", "groq/moonshotai/kimi-k2", false),
+            ("gate/large", "gate/small", false),
+        ] {
+            assert_eq!(is_of_same_maker(one, other), is_same, "{one} and {other}");
+            assert_eq!(is_of_same_maker(other, one), is_same, "{other} and {one}");
+        }
     }
 
     #[test]

@@ -48,6 +48,25 @@ pub(super) fn equivalent(
     })
 }
 
+/// The model that has a name without a provider in another spelling, if it is the only one. A folder or a publisher in
+/// the name is that of one provider, and is not looked for in another spelling.
+pub(super) fn same(
+    found: &[(Source<'_>, Vec<Entry>)],
+    readings: &[(&str, Option<ThinkingLevel>)],
+) -> Option<Result<Arc<dyn Model>, CatalogError>> {
+    readings.iter().find_map(|(name, level)| {
+        let name = name.trim();
+        let wanted = registry::canonical(name);
+        if wanted.is_empty() || name.contains('/') || !registry::publisher(name).is_empty() {
+            return None;
+        }
+        let pairs = found.iter().flat_map(|(source, entries)| entries.iter().map(move |entry| (source, entry)));
+        let mut same = pairs.filter(|(_, entry)| registry::canonical(bare(&entry.info.id)) == wanted);
+        let found = same.next().filter(|_| same.next().is_none())?;
+        Some(given(found, *level))
+    })
+}
+
 /// A model that was found, at a level.
 fn given((source, entry): (&Source<'_>, &Entry), level: Option<ThinkingLevel>) -> Result<Arc<dyn Model>, CatalogError> {
     if let Some(problem) = entry.info.unavailable_because.clone().filter(|_| entry.info.ruled_out) {

@@ -360,6 +360,24 @@ async fn the_users_order_of_providers_decides_which_of_them_has_a_name_and_is_th
     assert_eq!(providers[..3], ["two", "openai", "anthropic"], "pickers show them in this order");
 }
 
+#[tokio::test]
+async fn a_provider_of_the_users_order_has_a_name_in_its_own_spelling_even_if_another_has_it_exactly() {
+    let keys = [("ANTHROPIC_API_KEY", "k"), ("OPENROUTER_API_KEY", "k"), ("AWS_ACCESS_KEY_ID", "a")];
+    let mut settings = settings(&[&keys[..], &[("AWS_SECRET_ACCESS_KEY", "k"), ("AWS_REGION", "eu-west-1")]].concat());
+    let url = "https://models.example/v1";
+    let models = ["vendor/claude-haiku-4.5", "vendor/other"].map(str::to_owned).to_vec();
+    settings.set_provider("mine", Some(url.into()), Some("k".into()), Some("openai-chat"), models).unwrap();
+    let usual = Catalog::new(settings.clone());
+    assert_eq!(id(&usual, "claude-haiku-4-5").await, "anthropic/claude-haiku-4-5");
+    let order = ["mine", "nobody", "bedrock"].map(str::to_owned);
+    assert_eq!(settings.put_first(&order), ["nobody"]);
+    assert!(settings.providers.iter().all(|provider| provider.name != "bedrock" || !provider.is_unasked));
+    let ordered = Catalog::new(settings);
+    assert_eq!(id(&ordered, "claude-haiku-4-5").await, "mine/vendor/claude-haiku-4.5");
+    assert_eq!(id(&ordered, "claude-haiku-4-5-thinking").await, "anthropic/claude-haiku-4-5-thinking");
+    assert_eq!(id(&ordered, "anthropic/claude-haiku-4-5").await, "anthropic/claude-haiku-4-5");
+}
+
 /// No test here has a program.
 struct NoPrograms;
 
