@@ -92,14 +92,20 @@ async fn a_fast_model_names_the_conversation_and_changes_selections() {
 }
 
 #[tokio::test]
-async fn without_a_fast_model_it_is_the_cheapest_beside_the_conversations_own() {
-    let priced = |id: &str, price: &str| format!("[[providers.test.model]]\nid = \"{id}\"\nprice = {{ {price} }}\n");
+async fn without_a_fast_model_it_is_the_cheapest_of_the_same_maker() {
+    let priced = |id: &str, maker: &str, price: &str| {
+        format!("[[providers.test.model]]\nid = \"{id}\"\nwire_id = \"{maker}\"\nprice = {{ {price} }}\n")
+    };
     let prices = [
-        priced("model-1", "input = 5, output = 25"),
-        priced("model-2", "input = 2, output = 10"),
-        priced("model-3", "input = 0.1, output = 0.5"),
+        priced("claude-opus-5-5", "model-1", "input = 5, output = 25"),
+        priced("claude-sonnet-5-5", "model-2", "input = 2, output = 10"),
+        priced("claude-haiku-5-5", "model-3", "input = 0.5, output = 2"),
+        priced("gpt-5-nano", "model-2", "input = 0.1, output = 0.5"),
+        priced("unknown", "model-2", "input = 0.1, output = 0.5"),
     ];
-    small_work_is_done_by_model_3("title_model = \"@fast\"\ninstruct_model = \"@fast\"", &prices.concat()).await;
+    let lines = "title_model = \"@fast\"\ninstruct_model = \"@fast\"";
+    let tables = format!("{}\n", prices.concat());
+    small_work_is_done_by_model_3_for("test/claude-opus-5-5", lines, &tables).await;
 }
 
 #[tokio::test]
@@ -112,9 +118,15 @@ async fn a_setting_that_names_another_role_follows_it() {
 }
 
 async fn small_work_is_done_by_model_3(lines: &str, tables: &str) {
+    small_work_is_done_by_model_3_for("test/model-1", lines, tables).await;
+}
+
+/// The same with this model of new conversations, by its id.
+async fn small_work_is_done_by_model_3_for(default: &str, lines: &str, tables: &str) {
     let model =
         ModelServer::responding(move |asked| Answer::says(if is_title(asked) { "Greetings" } else { "Done." })).await;
     let (setup, project) = (configured_with(&model, lines, tables), project());
+    let setup = setup.with_variable("AZIMUTH_MODEL", default);
     let client = Client::start(&setup, &project, Profile::panel()).await;
     let session = client.new_session().await;
     client.prompt(&session, "Hello.").await;
@@ -178,15 +190,82 @@ async fn model_says_what_each_role_comes_to_and_why_and_picks_one_until_azimuth_
     assert!(listed.contains("- `oracle` (second opinions): no model of its own; no `oracle_model` is set"), "{listed}");
     let chosen = command(&client, &session, "/model test/model-1").await;
     assert!(chosen.contains("for this conversation (the role `default`), in every mode"), "{chosen}");
-    let picked = command(&client, &session, "/model plan model-3").await;
-    assert!(picked.starts_with("the role `plan` is `model-3` until Azimuth ends"), "{picked}");
-    assert!(picked.ends_with("`plan` (plans): `test/model-3`; picked until Azimuth ends"), "{picked}");
+    let picked = command(&client, &session, "/model PLAN model-3").await;
+    let reach = "in all conversations of this Azimuth process, but for those in which a model was chosen";
+    assert!(picked.starts_with(&format!("plans ask `model-3` until Azimuth ends, {reach}")), "{picked}");
+    let own = "`plan` (plans): `test/model-1`; chosen for this conversation, in every mode; in other conversations: \
+               picked until Azimuth ends";
+    assert!(picked.ends_with(own), "{picked}");
+    assert!(command(&client, &session, "/model").await.contains(own));
     turn(&client, &session, "/mode plan\nHow would you do it?").await;
-    turn(&client, &session, "/mode agent\nDo it.").await;
-    let back = command(&client, &session, "/model plan --unset").await;
+    let other = client.new_session().await;
+    let told = command(&client, &other, "/model plan").await;
+    assert!(told.ends_with("`plan` (plans): `test/model-3`; picked until Azimuth ends"), "{told}");
+    turn(&client, &other, "/mode plan\nHow would you do it?").await;
+    turn(&client, &other, "/mode agent\nDo it.").await;
+    let back = command(&client, &other, "/model plan --unset").await;
+    assert!(back.starts_with("what was picked for plans no longer counts, in all conversations"), "{back}");
     assert!(back.contains("`plan` (plans): `test/model-2`; `plan_model` in "), "{back}");
+    let back = command(&client, &other, "/model plan --unset").await;
+    assert!(back.starts_with("nothing was picked for plans"), "{back}");
     let asked: Vec<_> = model.asked().iter().map(|asked| asked.model().to_owned()).collect();
-    assert_eq!(asked, ["model-3", "model-1"], "what is picked for plans counts before the conversation's model");
+    assert_eq!(asked, ["model-1", "model-3", "model-1"], "a model that is chosen in a conversation counts there");
+    assert_eq!(client.finish().await, 0);
+}
+
+#[tokio::test]
+async fn a_text_that_is_pasted_picks_no_model_for_other_work() {
+    let model = ModelServer::start(["Nothing."].map(Answer::says)).await;
+    let (setup, project) = (configured(&model, ""), project());
+    let client = Client::start(&setup, &project, Profile::panel()).await;
+    let session = client.new_session().await;
+    turn(&client, &session, "What does this say? /model oracle test/model-2").await;
+    assert!(
+        model.asked_times(1).await.user_text().contains("/model oracle test/model-2"),
+        "it is a part of the prompt"
+    );
+    let told = command(&client, &session, "/model oracle").await;
+    assert!(told.contains("no `oracle_model` is set"), "{told}");
+    assert_eq!(client.finish().await, 0);
+}
+
+#[tokio::test]
+async fn a_model_that_cannot_be_kept_is_not_chosen_either() {
+    let model = ModelServer::start(["Done."].map(Answer::says)).await;
+    let (setup, project) = (configured(&model, ""), project());
+    let client = Client::start(&setup, &project, Profile::panel()).await;
+    let session = client.new_session().await;
+    let kept = std::fs::read_to_string(setup.config_file()).unwrap();
+    setup.configure(&format!("{kept}\n[permissions]\nask = 7\n"));
+    let prompt = json!([{ "type": "text", "text": "/model model-2 --keep" }]);
+    client.call::<methods::TurnStart>(json!({ "sessionId": session, "prompt": prompt })).await;
+    let is_answer = |event: &Event| matches!(event, Event::CommandExecuted { is_error: true, .. });
+    client.until(&session, "why it is not kept", is_answer).await;
+    setup.configure(&kept);
+    turn(&client, &session, "Hello.").await;
+    assert_eq!(model.asked_times(1).await.model(), "model-1");
+    client.waive("azimuth/model/changed");
+    assert_eq!(client.finish().await, 0);
+}
+
+#[tokio::test]
+async fn roles_that_come_to_no_model_ask_no_other_provider() {
+    let model = ModelServer::start(["Never."].map(Answer::says)).await;
+    let (setup, project) = (configured(&model, ""), project());
+    let setup = setup.with_variable("AZIMUTH_MODEL", "@oracle");
+    let client = Client::start(&setup, &project, Profile::panel()).await;
+    let error = client.request("azimuth/session/new", json!({})).await;
+    let why = match error {
+        Err(error) => error.message,
+        Ok(session) => {
+            let id = &session["session"]["sessionId"];
+            let prompt = json!([{ "type": "text", "text": "Hello." }]);
+            let started = client.request("azimuth/turn/start", json!({ "sessionId": id, "prompt": prompt })).await;
+            started.unwrap_err().message
+        }
+    };
+    assert!(why.contains("`@oracle` names no model, since `oracle_model` does not"), "{why}");
+    assert!(model.asked().is_empty());
     assert_eq!(client.finish().await, 0);
 }
 
@@ -213,6 +292,8 @@ async fn a_model_is_kept_for_a_role_in_the_users_file_at_once_and_taken_out_agai
     let told = command(&client, &session, "/model plan --unset --keep").await;
     assert!(told.starts_with("`plan_model` is no longer in "), "{told}");
     assert_eq!(text(), before);
+    let told = command(&client, &session, "/model plan --unset --keep").await;
+    assert!(told.starts_with("`plan_model` was not in "), "{told}");
     turn(&client, &session, "/model plan @fast\n/mode plan\nAnd in one prompt?").await;
     let asked: Vec<_> = model.asked().into_iter().filter(|asked| !is_title(asked)).collect();
     let asked: Vec<_> = asked.iter().map(Asked::model).collect();

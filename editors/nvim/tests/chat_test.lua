@@ -175,7 +175,7 @@ function T.the_model_for_other_work_is_chosen_from_the_list_of_models()
       vim.notify = function(message) _G.told = _G.told .. message end
     ]])
     child:command("Azimuth models")
-    child:wait([[_G.told:find("the role `plan` is `test/m` until Azimuth ends", 1, true) ~= nil]])
+    child:wait([[_G.told:find("plans ask `test/m` until Azimuth ends", 1, true) ~= nil]])
     support.equal(child:lua("return _G.shown[2]"), "plans: no model of its own, that of the conversation")
   end)
 end

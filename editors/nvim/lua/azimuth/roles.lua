@@ -20,14 +20,25 @@ local function failed(err)
   return err ~= nil
 end
 
---- Has a role ask this model; without one, what the settings say.
+--- The words for taking back what was picked, or else what is kept; none if there is neither.
+---@param role azimuth.RoleInfo
+---@return string?
+local function take_back_words(role)
+  if role.picked then
+    return "take back what was picked"
+  end
+  return role.kept and "take the setting out of config.toml" or nil
+end
+
+--- Has a role ask this model; without one, what holds without what was picked, or with `keep` without the setting.
 ---@param role azimuth.RoleInfo
 ---@param model? string
 ---@param keep boolean
 local function put(role, model, keep)
   client.request(requests.model_pick, { role = role.role, model = model, keep = keep or nil }, function(err, result)
     if not failed(err) then
-      vim.notify(("Azimuth: %s."):format(text.one_line(result.text, 300)))
+      local now = ("%s: %s, %s"):format(result.role.role, result.role.model or "no model of its own", result.role.why)
+      vim.notify(("Azimuth: %s. %s."):format(text.one_line(result.text, 300), text.one_line(now, 300)))
     end
   end)
 end
@@ -36,7 +47,11 @@ end
 ---@param role azimuth.RoleInfo
 ---@param model string
 local function ask_to_keep(role, model)
-  local items = { "until Azimuth ends", "keep it: write it into config.toml" }
+  local but = role.role == "plan" and ", but those in which you chose a model" or ""
+  local items = {
+    ("until Azimuth ends, in all conversations that this Neovim's Azimuth runs%s"):format(but),
+    "keep it: write it into config.toml",
+  }
   vim.ui.select(items, {
     prompt = ("Azimuth: %s for %s"):format(text.one_line(model, 80), role.words),
     kind = "azimuth.keep",
@@ -56,8 +71,8 @@ local function ask_for_name(role)
     end
     if vim.trim(name) ~= "" then
       ask_to_keep(role, vim.trim(name))
-    elseif role.picked then
-      put(role, nil, false)
+    elseif take_back_words(role) then
+      put(role, nil, not role.picked)
     end
   end)
 end
@@ -70,18 +85,19 @@ local function choose(role)
       return
     end
     local items, describe = require("azimuth.pick").usable(listed)
-    if role.picked then
+    local take_back = take_back_words(role)
+    if take_back then
       table.insert(items, false)
     end
     vim.ui.select(items, {
       prompt = ("Azimuth: model for %s"):format(role.words),
       kind = "azimuth.model",
       format_item = function(item)
-        return item and describe(item) or "  take back what was picked"
+        return item and describe(item) or "  " .. take_back
       end,
     }, function(item)
       if item == false then
-        put(role, nil, false)
+        put(role, nil, not role.picked)
       elseif item then
         ask_to_keep(role, item.id)
       end

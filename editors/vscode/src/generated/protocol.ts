@@ -228,7 +228,11 @@ export interface Requests {
   'azimuth/model/select': { params: ModelSelectParams; result: ModelSelectResult };
   /** Lists the roles of models, with what each comes to now, and why. */
   'azimuth/model/roles': { params: ModelRolesParams; result: ModelRolesResult };
-  /** Picks a model for a role, until Azimuth ends or for good. It counts for all conversations of this process. */
+  /**
+   * Picks a model for a role, until Azimuth ends or for good. It counts in all conversations of this process; one for plans does not count in those in which a model was chosen.
+   *
+   * Errors: `operationFailed`.
+   */
   'azimuth/model/pick': { params: ModelPickParams; result: ModelPickResult };
   /**
    * Lists Azimuth's own language servers for the client's workspace folders, with their status. Servers that the editor runs are not among them.
@@ -3144,6 +3148,8 @@ export interface RoleInfo {
   model?: string;
   /** True if it was picked, and holds until Azimuth ends. */
   picked?: boolean;
+  /** True if its setting is in the user's `config.toml`, from which it can be taken out. */
+  kept?: boolean;
 }
 
 /** A request of a turn that was answered. */

@@ -17,34 +17,47 @@ export async function pickRole(request: Request, onChange: vscode.Event<void>): 
   const { role } = item;
   const model = await chooseName(role, request, onChange);
   if (model === undefined) return;
-  const isTakenBack = model === asSet;
-  const keep = isTakenBack ? false : await askToKeep();
+  const isTakenBack = model === takenBack;
+  // What was picked counts before what is kept, so it goes first.
+  const keep = isTakenBack ? !role.picked : await askToKeep(role);
   if (keep === undefined) return;
   const picked = await request('azimuth/model/pick', { role: role.role, ...(isTakenBack ? {} : { model }), keep });
-  void vscode.window.showInformationMessage(`Azimuth: ${visible(picked.text.replaceAll('`', '"'))}.`);
+  const now = `${picked.role.role}: ${picked.role.model ?? 'no model of its own'}; ${picked.role.why}`;
+  void vscode.window.showInformationMessage(`Azimuth: ${visible(`${picked.text}. ${now}`.replaceAll('`', '"'))}.`);
 }
 
-/** The choice of what the settings say without a pick. */
-const asSet = '';
+/** The choice of what holds without the model that was picked or kept. */
+const takenBack = '';
 
-/** The name of a model; empty for what the settings say. */
+/** The words for that choice; none if there is nothing to take back. */
+function takeBackWords(info: RoleInfo): string | undefined {
+  if (info.picked) return 'Take back what was picked';
+  return info.kept === true ? 'Take the setting out of config.toml' : undefined;
+}
+
+/** The name of a model; empty to take back what was picked or kept. */
 async function chooseName(info: RoleInfo, request: Request, onChange: vscode.Event<void>): Promise<string | undefined> {
   const title = `Azimuth: model for ${iconless(info.words)}`;
   if (ofTyping.includes(info.role)) {
-    const hint = info.picked ? ' Empty: what the settings say.' : '';
+    const words = takeBackWords(info);
+    const hint = words === undefined ? '' : ` Leave it empty to ${words.charAt(0).toLowerCase()}${words.slice(1)}.`;
     const prompt = `The id of a model that suggests text, such as "ollama/qwen2.5-coder:1.5b-base".${hint}`;
     const given = await vscode.window.showInputBox({ title, prompt, value: info.model ?? '' });
     const name = given?.trim();
-    return name === asSet && !info.picked ? undefined : name;
+    return name === takenBack && words === undefined ? undefined : name;
   }
-  const chosen = await chooseModel({ title, current: info.model, other: info.picked ? '$(discard) Take back what was picked' : undefined }, request, onChange);
-  return chosen === 'other' ? asSet : chosen?.id;
+  const words = takeBackWords(info);
+  const chosen = await chooseModel({ title, current: info.model, other: words === undefined ? undefined : `$(discard) ${words}` }, request, onChange);
+  if (chosen === undefined || chosen === 'other') return chosen === 'other' ? takenBack : undefined;
+  if (!chosen.available) throw new Error(`${chosen.name}: ${chosen.unavailableBecause ?? 'it cannot be used now.'}`);
+  return chosen.id;
 }
 
 /** Asks if a choice is written into the configuration. */
-async function askToKeep(): Promise<boolean | undefined> {
+async function askToKeep({ role }: RoleInfo): Promise<boolean | undefined> {
+  const but = role === 'plan' ? ', but for those in which you chose a model' : '';
   const items = [
-    { keep: false, label: 'Until Azimuth ends', detail: 'It counts for all conversations of this window.' },
+    { keep: false, label: 'Until Azimuth ends', detail: `It counts in all conversations that this window's Azimuth runs${but}.` },
     { keep: true, label: 'Keep as default', detail: 'It is written into your config.toml.' },
   ];
   return (await vscode.window.showQuickPick(items, { title: 'Azimuth: for how long?' }))?.keep;

@@ -252,14 +252,15 @@ impl OwnProviders {
     ///
     /// # Errors
     /// The file has a mistake, or cannot be read or written; says what to do.
-    pub(crate) async fn set_role(&self, role: Role, list: Option<String>) -> Result<PathBuf, OwnProviderError> {
+    pub(crate) async fn set_role(&self, role: Role, list: Option<String>) -> Result<(PathBuf, bool), OwnProviderError> {
         let own = self.clone();
         let prepared = tokio::task::spawn_blocking(move || own.prepare_role(role, list.as_deref())).await;
         let (before, after) = prepared.map_err(|_| OwnProviderError::Ending)??;
-        if before.as_deref().unwrap_or_default() != after {
+        let is_changed = before.as_deref().unwrap_or_default() != after;
+        if is_changed {
             self.write(before, after).await?;
         }
-        Ok(self.file.clone())
+        Ok((self.file.clone(), is_changed))
     }
 
     /// The file's text, and what it is with this value of a role's setting. Blocks.

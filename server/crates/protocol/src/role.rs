@@ -43,9 +43,9 @@ impl Role {
         self.setting().strip_suffix("_model").unwrap_or("default")
     }
 
-    /// The role with this name.
+    /// The role with this name, in small letters or capitals.
     pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|role| role.name() == name)
+        Self::ALL.into_iter().find(|role| role.name().eq_ignore_ascii_case(name))
     }
 
     /// The setting that names its model.
@@ -70,7 +70,7 @@ impl Role {
             Self::Fast => "small work",
             Self::Oracle => "second opinions",
             Self::Title => "titles",
-            Self::Instruct => "\"change this\"",
+            Self::Instruct => "changes to a selection",
             Self::Completion => "suggestions",
             Self::NextEdit => "next edits",
         }
@@ -93,6 +93,9 @@ pub struct RoleInfo {
     /// True if it was picked, and holds until Azimuth ends.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub picked: bool,
+    /// True if its setting is in the user's `config.toml`, from which it can be taken out.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub kept: bool,
 }
 
 /// Parameters of `azimuth/model/roles`.

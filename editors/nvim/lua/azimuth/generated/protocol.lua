@@ -1746,6 +1746,7 @@
 ---@field why string Why it is this one, or why there is none, in words.
 ---@field model? string The model that would be asked now, by its id and its level; absent if none would be.
 ---@field picked? boolean True if it was picked, and holds until Azimuth ends.
+---@field kept? boolean True if its setting is in the user's `config.toml`, from which it can be taken out.
 
 ---A request of a turn that was answered.
 ---@class azimuth.Round
@@ -2402,7 +2403,7 @@ M.requests = {
   model_select = "azimuth/model/select",
   ---Lists the roles of models, with what each comes to now, and why. Params: `azimuth.ModelRolesParams`. Result: `azimuth.ModelRolesResult`.
   model_roles = "azimuth/model/roles",
-  ---Picks a model for a role, until Azimuth ends or for good. It counts for all conversations of this process. Params: `azimuth.ModelPickParams`. Result: `azimuth.ModelPickResult`.
+  ---Picks a model for a role, until Azimuth ends or for good. It counts in all conversations of this process; one for plans does not count in those in which a model was chosen. Params: `azimuth.ModelPickParams`. Result: `azimuth.ModelPickResult`.
   model_pick = "azimuth/model/pick",
   ---Lists Azimuth's own language servers for the client's workspace folders, with their status. Servers that the editor runs are not among them. Params: `azimuth.ServersListParams`. Result: `azimuth.ServersListResult`.
   servers_list = "azimuth/servers/list",

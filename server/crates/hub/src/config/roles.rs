@@ -58,7 +58,7 @@ fn at(name: &str, level: Option<&str>) -> String {
     level.map_or_else(|| name.to_owned(), |level| format!("{}:{level}", without_level(name)))
 }
 
-/// A chain with the model of new conversations where `@default` is left in it, and the small one beside it where
+/// A chain with the model of new conversations where `@default` is left in it, and the small one of its maker where
 /// `@fast` is; without a small one, it is the same. None if nothing is left.
 pub(crate) fn with_found(chain: &str, default: Option<&str>, small: Option<&str>) -> Option<String> {
     let model = |name| match Reference::of(name) {
@@ -95,7 +95,10 @@ pub(super) fn take_out_mistakes<'s>(values: &mut Values, below: &dyn Fn(Role) ->
         faults.push(Fault { way: Way::default().field(role.setting()), problem });
         let right = right.join(", ");
         if right.is_empty() {
-            values.remove(role.setting());
+            // Where nothing else names the model of new conversations, no other is to be asked in its stead.
+            if role != Role::Default || below(role).is_some() {
+                values.remove(role.setting());
+            }
         } else {
             values.insert(role.setting(), right.clone().into());
         }
@@ -208,13 +211,19 @@ impl Config {
 
     /// Warnings for references that come to no model.
     pub(super) fn idle_references(&self) -> Vec<String> {
-        let of_role = |role: Role| {
-            let place = self.places.get(&role).map_or("the configuration", String::as_str);
-            let problems = names(self.of_role(role).unwrap_or_default())
-                .filter_map(move |name| self.leads_nowhere(name, vec![role]));
-            problems.map(move |problem| format!("{place}: {}: {problem}", role.setting()))
-        };
-        Role::ALL.into_iter().flat_map(of_role).collect()
+        Role::ALL.into_iter().flat_map(|role| self.idle_references_of(role)).collect()
+    }
+
+    fn idle_references_of(&self, role: Role) -> impl Iterator<Item = String> {
+        let place = self.places.get(&role).map_or("the configuration", String::as_str);
+        let problems =
+            names(self.of_role(role).unwrap_or_default()).filter_map(move |name| self.leads_nowhere(name, vec![role]));
+        problems.map(move |problem| format!("{place}: {}: {problem}", role.setting()))
+    }
+
+    /// Why the models that are named for a role come to none; none if they come to some, or none are named.
+    pub(crate) fn why_none(&self, role: Role) -> Option<String> {
+        self.idle_references_of(role).next().filter(|_| !self.has_model_for(role))
     }
 
     /// Why a name that is a role comes to no model, if that is so. `path` has the role in whose list it stands.
@@ -223,8 +232,10 @@ impl Config {
         let mut found = Vec::new();
         self.add(name, None, &mut path, &mut found);
         let other = reference.role.filter(|_| found.is_empty());
-        let is_not_set =
-            |other: Role| format!("`@{}` names no model, since `{}` does not", other.name(), other.setting());
+        let is_not_set = |other: Role| match self.of_role(other) {
+            None => format!("`@{}` names no model, since `{}` does not", other.name(), other.setting()),
+            Some(list) => format!("`@{}` comes to no model, since `{}` is `{list}`", other.name(), other.setting()),
+        };
         reference.mistake().or_else(|| other.map(is_not_set))
     }
 
@@ -247,7 +258,7 @@ impl Config {
         match (self.of_role(role), role) {
             (Some(list), _) => self.add(list, level, path, found),
             (None, Role::Default) => found.push(at("@default", level)),
-            // It is found beside the model of new conversations, whose list leads here.
+            // It is found by the model of new conversations, whose list leads here.
             (None, Role::Fast) if path.contains(&Role::Default) => {}
             (None, Role::Fast) => found.push(at("@fast", level)),
             (None, Role::Title) => self.add_role(Role::Fast, level, path, found),

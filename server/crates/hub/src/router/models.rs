@@ -57,7 +57,7 @@ impl Router {
     fn model_roles(&mut self, _: ClientId, _: ModelRolesParams, reply: Reply<ModelRolesResult>) {
         let (shared, config) = (self.shared.clone(), Arc::clone(&self.config));
         tokio::spawn(async move {
-            let roles = session::roles(&shared, &config).await;
+            let roles = session::roles(&shared, &config, None).await;
             let _ = reply.send(Ok(ModelRolesResult { roles }));
         });
     }
@@ -70,7 +70,7 @@ impl Router {
             let picked = session::pick(&shared, &config, role, model.as_deref(), keep).await;
             let answer = match picked {
                 Ok(Picked { config, text }) => {
-                    Ok(ModelPickResult { role: session::role(&shared, &config, role).await, text })
+                    Ok(ModelPickResult { role: session::role(&shared, &config, role, None).await, text })
                 }
                 Err(problem) => Err(Error::new(ErrorCode::OperationFailed, problem)),
             };
@@ -86,7 +86,11 @@ impl Router {
             None => picks.remove(&role),
         };
         if picks != self.config.picks {
-            self.use_config(Arc::new(self.config.with_picks(picks)));
+            // Nothing of the providers has changed, so that what is known of them stays.
+            let config = Arc::new(self.config.with_picks(picks));
+            self.config = Arc::clone(&config);
+            self.inline.configure(Arc::clone(&config));
+            self.tell_all(|| session::Message::Config(Arc::clone(&config)));
         }
         let _ = reply.send(Arc::clone(&self.config));
     }

@@ -232,6 +232,10 @@ pub(crate) async fn default_model(shared: &Shared, config: &Config) -> Result<Ar
     if let Some(chain) = config.chain(Role::Default) {
         return named_model(shared, &chain).await;
     }
+    // Whoever names models, and be it by a mistake, asks no others.
+    if let Some(problem) = config.why_none(Role::Default) {
+        return Err(Error::new(ErrorCode::NotFound, problem));
+    }
     let store = Arc::clone(&shared.parts.store);
     if let Ok(Some(last)) = blocking(move || store.get(LAST_MODEL)).await
         && let Ok(model) = shared.parts.catalog.resolve(&last).await

@@ -23,7 +23,8 @@ pub(super) const FAILURES: &[Setting] = &[
         name: "stream_retries",
         kind: Number { unit: "times", min: 0, max: 10 },
         default: Unset("counted with `retries`"),
-        who: restrictable(Stricter::Lower),
+        // Without a value it is bound by `retries`, so that any number could be more.
+        who: USER,
         words: "How often in a row a request is tried again whose answer has begun and breaks off. Those are then counted \
                 by themselves, since each may have cost something already, and no longer with `retries`.",
         more: MORE,

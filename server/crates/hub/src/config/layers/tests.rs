@@ -896,6 +896,48 @@ fn a_circle_through_two_layers_is_the_mistake_of_the_later_one() {
 }
 
 #[test]
+fn models_that_come_to_none_are_named_all_the_same_so_that_no_other_is_asked() {
+    for (home, why) in [
+        (Home::new().user("model = '@oracle'\n"), "`@oracle` names no model, since `oracle_model` does not"),
+        (Home::new().user("model = '@quick'\n"), "no role is called like that behind its `@`"),
+        (
+            Home::new().user("plan_model = '@default'\n").variable("AZIMUTH_MODEL", "@plan"),
+            "the variable AZIMUTH_MODEL: model: `@plan` comes to no model, since `plan_model` is `@default`",
+        ),
+    ] {
+        let config = home.load();
+        assert_eq!(config.chain(Role::Default), None);
+        let said = config.why_none(Role::Default).unwrap_or_default();
+        assert!(said.contains(why), "{said}");
+        assert!(config.warnings.contains(&said), "{:?}", config.warnings);
+    }
+    let config = Home::new().user("model = 'a/b, @oracle'\n").load();
+    assert_eq!(config.why_none(Role::Default), None, "one of them comes to a model");
+    assert_eq!(Home::new().load().why_none(Role::Default), None, "nothing names one");
+}
+
+#[test]
+fn a_repository_has_no_broken_answer_asked_for_more_often_than_the_user_wants() {
+    for number in [9, 0] {
+        let home = Home::new().user("retries = 1\n").project(&format!("stream_retries = {number}\n"));
+        let config = home.load();
+        assert_eq!((config.retries, config.stream_retries), (1, None));
+        assert!(config.warnings[0].contains("stream_retries ignored"), "{:?}", config.warnings);
+    }
+}
+
+#[test]
+fn a_name_in_the_order_of_providers_that_is_none_is_a_warning() {
+    let config = Home::new()
+        .user(
+            "provider_order = ['openruter', 'openrouter', 'mine']\n[providers.mine]\nbase_url = 'https://m.example'\n",
+        )
+        .load();
+    let [warning] = config.warnings.as_slice() else { panic!("{:?}", config.warnings) };
+    assert!(warning.starts_with("provider_order: `openruter` is no provider"), "{warning}");
+}
+
+#[test]
 fn a_role_that_names_no_model_is_a_warning_and_a_repository_names_none() {
     let config = Home::new().user("plan_model = 'a/plan, @oracle'\n").variable("AZIMUTH_MODEL", "@fast").load();
     assert!(config.errors.is_empty(), "{:?}", config.errors);

@@ -10,6 +10,11 @@ use crate::config::{Config, LOCAL, Reference};
 use crate::own_providers::{OwnProviders, variable};
 use crate::post::{Message, Shared};
 
+/// Where a pick counts.
+const REACH: &str = "in all conversations of this Azimuth process";
+/// Where it does not, for plans.
+const BUT_CHOSEN: &str = "but for those in which a model was chosen";
+
 /// A role that has another model, or its old one again.
 pub(crate) struct Picked {
     /// The configuration that is in force now.
@@ -34,19 +39,27 @@ pub(crate) async fn pick(
         Some(list) => Some(meant(shared, config, role, list).await?),
         None => None,
     };
-    let (name, setting) = (role.name(), role.setting());
+    let setting = role.setting();
+    let asks = |list: &str| format!("{} {} `{list}`", role.words(), if role == Role::Fast { "asks" } else { "ask" });
     if !keep {
+        let words = role.words();
         let text = match &list {
-            Some(list) => format!("the role `{name}` is `{list}` until Azimuth ends"),
-            None => format!("what was picked for the role `{name}` no longer counts"),
+            // A pick of a model for plans is no choice for the conversations that have one of their own.
+            Some(list) if role == Role::Plan => format!("{} until Azimuth ends, {REACH}, {BUT_CHOSEN}", asks(list)),
+            Some(list) => format!("{} until Azimuth ends, {REACH}", asks(list)),
+            None if config.picks.contains_key(&role) => {
+                format!("what was picked for {words} no longer counts, {REACH}")
+            }
+            None => format!("nothing was picked for {words}"),
         };
         return Ok(Picked { config: put(shared, role, list).await?, text });
     }
     let own = OwnProviders::new(shared.parts.user_file.clone(), variable);
-    let file = own.set_role(role, list.clone()).await.map_err(|error| error.to_string())?;
+    let (file, is_changed) = own.set_role(role, list.clone()).await.map_err(|error| error.to_string())?;
     let mut text = match &list {
-        Some(list) => format!("the role `{name}` is `{list}`, by `{setting}` in {}", file.display()),
-        None => format!("`{setting}` is no longer in {}", file.display()),
+        Some(list) => format!("{}, by `{setting}` in {}", asks(list), file.display()),
+        None if is_changed => format!("`{setting}` is no longer in {}", file.display()),
+        None => format!("`{setting}` was not in {}", file.display()),
     };
     let is_read = shared.read_file_again().await;
     let config = put(shared, role, None).await?;

@@ -5,16 +5,17 @@ use std::sync::Arc;
 
 use agent::commands::built_in::{ChooseModel, ChooseThinking};
 use async_trait::async_trait;
-use protocol::model::{DEFAULT_LEVEL, ModelInfo, ThinkingLevel};
+use protocol::model::{DEFAULT_LEVEL, ModelInfo, ThinkingLevel, without_level};
 use protocol::role::{Role, RoleInfo};
 use providers::catalog::names;
 
 use super::commands::{Done, Execute};
 use super::preparation::Preparation;
 use super::roles;
+use crate::config::Config;
 use crate::lists;
 use crate::post::Shared;
-use crate::session::{Picked, choose_for_session, choose_model, pick, resolve_model, role, roles as all_roles};
+use crate::session::{Chosen, Picked, choose_for_session, choose_model, pick, resolve_model, role, roles as all_roles};
 
 #[async_trait]
 impl Execute for ChooseModel {
@@ -22,26 +23,44 @@ impl Execute for ChooseModel {
         let Preparation { shared, config, .. } = preparation;
         let config = done.config.clone().unwrap_or_else(|| Arc::clone(config));
         match self {
-            Self::List => Ok(models(preparation).await),
-            Self::Show(of) => Ok(in_words(&role(shared, &config, of).await)),
+            Self::List => Ok(models(preparation, &config, chosen(preparation, done).as_deref()).await),
+            Self::Show(of) => {
+                let chosen = chosen(preparation, done);
+                Ok(in_words(&role(shared, &config, of, chosen.as_deref()).await))
+            }
             Self::Choose { role: Role::Default, name, keep } => {
+                // If it cannot be kept, the conversation does not change either.
+                let kept = match keep {
+                    true => Some(pick(shared, &config, Role::Default, Some(&name), true).await?),
+                    false => None,
+                };
                 let text = for_conversation(preparation, name, done).await?;
-                let Some((_, name)) = done.model.as_ref().filter(|_| keep) else { return Ok(text) };
-                let kept = pick(shared, &config, Role::Default, Some(name), true).await?;
-                Ok(format!("{text}\n\nFor new conversations {}", kept.text))
+                Ok(kept.map_or_else(|| text.clone(), |kept| format!("{text}\n\n{}", kept.text)))
             }
             Self::Choose { role: of, name, keep } => {
-                let Picked { config, text } = pick(shared, &config, of, Some(&name), keep).await?;
-                let now = in_words(&role(shared, done.config.insert(config), of).await);
-                Ok(format!("{text}\n\n{now}"))
+                let picked = pick(shared, &config, of, Some(&name), keep).await?;
+                Ok(with_role(preparation, picked, of, done).await)
             }
             Self::Unset { role: of, keep } => {
-                let Picked { config, text } = pick(shared, &config, of, None, keep).await?;
-                let now = in_words(&role(shared, done.config.insert(config), of).await);
-                Ok(format!("{text}\n\n{now}"))
+                let picked = pick(shared, &config, of, None, keep).await?;
+                Ok(with_role(preparation, picked, of, done).await)
             }
         }
     }
+}
+
+/// A change of a role, with what the role comes to from now on.
+async fn with_role(preparation: &Preparation, picked: Picked, of: Role, done: &mut Done) -> String {
+    let Picked { config, text } = picked;
+    let chosen = chosen(preparation, done);
+    let now = in_words(&role(&preparation.shared, done.config.insert(config), of, chosen.as_deref()).await);
+    format!("{text}\n\n{now}")
+}
+
+/// The model that was chosen for the conversation, in this prompt or before.
+fn chosen(preparation: &Preparation, done: &Done) -> Option<String> {
+    let now = done.model.as_ref().map(|(model, _)| model.info().selector());
+    now.or_else(|| preparation.chosen().map(Chosen::selector))
 }
 
 /// Chooses the model of the conversation.
@@ -54,10 +73,8 @@ async fn for_conversation(preparation: &Preparation, name: String, done: &mut Do
     let chain = if others.is_empty() { String::new() } else { format!("; if it fails, {}", others.join(", then ")) };
     let kept = roles::kept("; other work keeps its model: ", config);
     let (model_name, id) = (&info.name, info.selector());
-    let but = if config.picks.contains_key(&Role::Plan) { " but plan" } else { "" };
-    let text = format!(
-        "model {model_name} ({id}) for this conversation (the role `default`), in every mode{but}{chain}{kept}"
-    );
+    let text =
+        format!("model {model_name} ({id}) for this conversation (the role `default`), in every mode{chain}{kept}");
     done.choose(model, name, false);
     Ok(text)
 }
@@ -81,9 +98,9 @@ fn in_words(info: &RoleInfo) -> String {
 }
 
 /// The usable models by their providers, what each role comes to, and why the other providers have none.
-async fn models(preparation: &Preparation) -> String {
-    let Preparation { shared, config, .. } = preparation;
-    let (listed, roles) = tokio::join!(shared.parts.catalog.list_soon(), all_roles(shared, config));
+async fn models(preparation: &Preparation, config: &Config, chosen: Option<&str>) -> String {
+    let shared = &preparation.shared;
+    let (listed, roles) = tokio::join!(shared.parts.catalog.list_soon(), all_roles(shared, config, chosen));
     let (mut text, mut last) = (String::new(), "");
     for model in listed.models.iter().filter(|model| model.available) {
         if last != model.provider {
@@ -123,10 +140,13 @@ impl Execute for ChooseThinking {
         let current = match (&done.model, preparation.chain_of_mode(mode).await) {
             (Some((model, _)), _) => Arc::clone(model),
             (None, Some(name)) => {
-                let mode = mode.name();
+                // A blank would end the argument.
+                let at_level: Vec<_> = names(&name).map(|name| format!("{}:high", without_level(name))).collect();
                 return Err(format!(
-                    "the mode {mode} asks the model of the role `plan`, which is {name}: a level can follow its name, as \
-                     in `/model plan {name}:high`, and `/model` chooses another model for this conversation"
+                    "the mode {} asks the model of the role `plan`, which is {name}: a level can follow a name, as in \
+                     `/model plan {}`, and `/model` chooses another model for this conversation",
+                    mode.name(),
+                    at_level.join(",")
                 ));
             }
             (None, None) => preparation.model().await.map_err(|error| error.message)?,

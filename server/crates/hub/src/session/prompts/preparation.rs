@@ -170,11 +170,15 @@ impl Prepared {
 }
 
 impl Preparation {
-    /// The chain of models that a setting names for a mode; none if somebody chose one for the session, which counts
-    /// more than a setting, and less than what was picked for the role.
+    /// The model that somebody chose for the session.
+    pub(super) fn chosen(&self) -> Option<&Chosen> {
+        self.model.as_ref().filter(|chosen| !chosen.is_default)
+    }
+
+    /// The chain of models that a setting names for a mode, or what was picked for its role; none if somebody chose a
+    /// model for the session, which counts more.
     pub(super) async fn chain_of_mode(&self, mode: Mode) -> Option<String> {
-        let is_chosen = self.model.as_ref().is_some_and(|chosen| !chosen.is_default);
-        if is_chosen && !self.config.picks.contains_key(&Role::Plan) {
+        if self.chosen().is_some() {
             return None;
         }
         chain_of_mode(&self.shared, &self.config, mode).await
