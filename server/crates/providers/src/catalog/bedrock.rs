@@ -64,8 +64,8 @@ struct ProfileModel {
 
 /// The address below which a provider has Bedrock's lists: at AWS's own hosts another host than that of the models, and
 /// for a server in Bedrock's stead its own. None if it is no Bedrock, or at one of its hosts that has no such lists, as
-/// a private endpoint and the one that speaks OpenAI's formats have none. Nor is one
-/// that has another name and speaks another format than Converse: most of the models do not answer in it.
+/// a private endpoint and the one that speaks OpenAI's formats have none. None too for a provider of another name that
+/// speaks another format than Converse: most of the models do not answer in it.
 pub(super) fn address(provider: &Provider) -> Option<String> {
     let url = Url::parse(provider.base_url.trim()).ok()?;
     let host = url.host_str()?;
