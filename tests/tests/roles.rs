@@ -254,16 +254,10 @@ async fn roles_that_come_to_no_model_ask_no_other_provider() {
     let (setup, project) = (configured(&model, ""), project());
     let setup = setup.with_variable("AZIMUTH_MODEL", "@oracle");
     let client = Client::start(&setup, &project, Profile::panel()).await;
-    let error = client.request("azimuth/session/new", json!({})).await;
-    let why = match error {
-        Err(error) => error.message,
-        Ok(session) => {
-            let id = &session["session"]["sessionId"];
-            let prompt = json!([{ "type": "text", "text": "Hello." }]);
-            let started = client.request("azimuth/turn/start", json!({ "sessionId": id, "prompt": prompt })).await;
-            started.unwrap_err().message
-        }
-    };
+    let session = client.new_session().await;
+    client.prompt(&session, "Hello.").await;
+    let events = client.until_end(&session, StopReason::Error).await;
+    let Some(Event::TurnEnded { error: Some(why), .. }) = events.last() else { panic!("{events:?}") };
     assert!(why.contains("`@oracle` names no model, since `oracle_model` does not"), "{why}");
     assert!(model.asked().is_empty());
     assert_eq!(client.finish().await, 0);

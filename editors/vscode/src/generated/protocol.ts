@@ -1529,6 +1529,8 @@ export interface EventContextUsed {
   used: number;
   /** The model's limit, in tokens. */
   limit: number;
+  /** The tokens from which on old results are taken out; absent in logs of earlier versions. */
+  full?: number;
 }
 
 /** A turn ended. */

@@ -18,7 +18,7 @@ export async function pickRole(request: Request, onChange: vscode.Event<void>): 
   const model = await chooseName(role, request, onChange);
   if (model === undefined) return;
   const isTakenBack = model === takenBack;
-  // What was picked counts before what is kept, so it goes first.
+  // A pick counts before a setting, so it goes first.
   const keep = isTakenBack ? !role.picked : await askToKeep(role);
   if (keep === undefined) return;
   const picked = await request('azimuth/model/pick', { role: role.role, ...(isTakenBack ? {} : { model }), keep });

@@ -295,8 +295,8 @@ requests! {
     ModelSelect = "azimuth/model/select", either: ModelSelectParams => ModelSelectResult, [];
     /// Lists the roles of models, with what each comes to now, and why.
     ModelRoles = "azimuth/model/roles", global: ModelRolesParams => ModelRolesResult, [];
-    /// Picks a model for a role, until Azimuth ends or for good. It counts in all conversations of this process; one for
-    /// plans does not count in those in which a model was chosen.
+    /// Picks a model for a role, until Azimuth ends or for good. It counts in all conversations of this process; one
+    /// for plans does not count in those in which a model was chosen.
     ModelPick = "azimuth/model/pick", global: ModelPickParams => ModelPickResult, [OperationFailed];
     /// Lists Azimuth's own language servers for the client's workspace folders, with their status. Servers that the
     /// editor runs are not among them.

@@ -33,7 +33,7 @@ use self::choice::readings;
 pub use self::key::OfKey;
 use self::listing::Listing;
 pub use self::listing::Unlisted;
-use self::named::{best, equivalent, same};
+use self::named::{best, equivalent, of_first};
 use self::source::{Doubt, Source};
 use crate::keep::KeepLists;
 use crate::keys;
@@ -406,10 +406,11 @@ impl Catalog {
         // A server on this machine may call its models by their makers' names, and costs nothing.
         let may_have_it = |source: &Source<'_>| is_named(source) || !is_set_up && source.provider().is_local;
         let sources: Vec<_> = state.sources().filter(may_have_it).collect();
-        if named.is_none()
-            && let Some(found) = self.of_first(&state, &readings).await
-        {
-            return found;
+        let is_first = |source: &Source<'_>| state.settings.place_of(&source.provider().name).is_some();
+        let first = state.sources().filter(|source| named.is_none() && is_first(source));
+        if let Some((source, model)) = of_first(first, &readings).await {
+            source.renew(&self.changed).await;
+            return Ok(model);
         }
         // Models that are known without asking anybody come first, so that a start with a known model is instant.
         let known: Vec<_> = join_all(sources.iter().map(async |source| (*source, source.at_hand().await))).await;
@@ -438,29 +439,6 @@ impl Catalog {
         let entries = known.iter().chain(&found).flat_map(|(_, entries)| entries);
         let ids = entries.map(|entry| (entry.info.id.as_str(), entry.info.aliases.as_slice()));
         Err(CatalogError::Unknown { name: keys::left_out(name).into_owned(), near: near::near(name, ids) })
-    }
-
-    /// The usable model of a name without a provider at the first one that the user put before the others and that has
-    /// it, in any spelling. Only one of which nothing is known is waited for.
-    async fn of_first(
-        &self,
-        state: &Arc<State>,
-        readings: &[(&str, Option<ThinkingLevel>)],
-    ) -> Option<Result<Arc<dyn Model>, CatalogError>> {
-        let is_first = |source: &Source<'_>| state.settings.place_of(&source.provider().name).is_some();
-        for source in state.sources().filter(|source| is_first(source) && source.is_usable()) {
-            let mut entries = source.at_hand().await;
-            if entries.is_empty() {
-                entries = source.all().await.map(|found| found.entries).unwrap_or_default();
-            }
-            let here = [(source, entries)];
-            let found = best(&here, readings).or_else(|| same(&here, readings));
-            if let Some(Ok(model)) = found.filter(|found| found.as_ref().is_ok_and(|model| model.info().available)) {
-                self.renew(&[source], Some(&model)).await;
-                return Some(Ok(model));
-            }
-        }
-        None
     }
 
     /// Has the list from which a model was given asked for again behind it, if that is old.

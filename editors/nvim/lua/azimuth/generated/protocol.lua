@@ -672,6 +672,7 @@
 ---@field type "contextUsed"
 ---@field used integer Tokens of the last request.
 ---@field limit integer The model's limit, in tokens.
+---@field full? integer The tokens from which on old results are taken out; absent in logs of earlier versions.
 
 ---A turn ended.
 ---@class azimuth.Event.TurnEnded

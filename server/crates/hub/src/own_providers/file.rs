@@ -54,8 +54,8 @@ pub(super) fn with(text: &str, addition: &Addition, command: &[String]) -> Resul
     Ok(document.to_string())
 }
 
-/// The text with this value of a setting, or without the setting. It is known by its name in camelCase too. Nothing else
-/// of the text changes, but for a comment on the line of a setting that is taken out.
+/// The text with this value of a setting, or without the setting. It is known by its name in camelCase too. Nothing
+/// else of the text changes, but for a comment on the line of a setting that is taken out.
 ///
 /// # Errors
 /// It is no TOML; says so, without anything of the text.
@@ -116,8 +116,8 @@ fn last_value(table: &Table) -> Option<usize> {
     ends.max()
 }
 
-/// The end of the comments that are about all of a file: those for programs (`#:schema …`), and others that a blank line
-/// parts from what comes behind them.
+/// The end of the comments that are about all of a file: those for programs (`#:schema …`), and others that a blank
+/// line parts from the lines behind them.
 fn head_end(text: &str) -> usize {
     let mut end = text.len() - text.trim_start_matches('\u{feff}').len();
     let mut at = end;

@@ -268,7 +268,8 @@ mod tests {
             ("vertex/gemini-3.1-pro-preview", "vertex/claude-haiku-4-5@20251001", false),
             ("vertex/claude-opus-4-8", "vertex/claude-haiku-4-5@20251001", true),
             ("openrouter/openai/gpt-5.1", "openrouter/openai/gpt-oss-20b", false),
-            ("openrouter/openai/gpt-5.1", "openrouter/openai/gpt-5-mini", true),
+            ("openrouter/openai/gpt-5.1", "openrouter/openai/gpt-5.4-mini", true),
+            ("openrouter/google/gemini-3.1-pro-preview", "openrouter/google/gemma-4-31b-it", false),
             ("groq/openai/gpt-oss-120b", "groq/moonshotai/kimi-k2", false),
             ("gate/large", "gate/small", false),
         ] {

@@ -48,9 +48,29 @@ pub(super) fn equivalent(
     })
 }
 
+/// The usable model of a name without a provider at the first of these that has it, in any spelling. Only one of which
+/// nothing is known is waited for.
+pub(super) async fn of_first<'a>(
+    sources: impl Iterator<Item = Source<'a>>,
+    readings: &[(&str, Option<ThinkingLevel>)],
+) -> Option<(Source<'a>, Arc<dyn Model>)> {
+    for source in sources.filter(Source::is_usable) {
+        let mut entries = source.at_hand().await;
+        if entries.is_empty() {
+            entries = source.all().await.map(|found| found.entries).unwrap_or_default();
+        }
+        let here = [(source, entries)];
+        let found = best(&here, readings).or_else(|| same(&here, readings)).and_then(Result::ok);
+        if let Some(model) = found.filter(|model| model.info().available) {
+            return Some((source, model));
+        }
+    }
+    None
+}
+
 /// The model that has a name without a provider in another spelling, if it is the only one. A folder or a publisher in
 /// the name is that of one provider, and is not looked for in another spelling.
-pub(super) fn same(
+fn same(
     found: &[(Source<'_>, Vec<Entry>)],
     readings: &[(&str, Option<ThinkingLevel>)],
 ) -> Option<Result<Arc<dyn Model>, CatalogError>> {

@@ -10,10 +10,10 @@ use crate::post::Shared;
 /// A model with a smaller context, in tokens, may not take a long prompt.
 const LEAST_CONTEXT: u64 = 32_000;
 
-/// The id of the cheapest model that can be used instead of another one, if it is cheaper: of the same provider, so that
-/// the same account pays, and known to be of the same maker and in the same region, so that nobody else reads. One that
-/// costs nothing, or of which no price is known, is none: those are often limited to a few requests. Nor is one of which
-/// there is something to warn.
+/// The id of the cheapest model that can be used instead of another one, if it is cheaper: of the same provider, so
+/// that the same account pays, and known to be of the same maker and in the same region, so that nobody else reads. One
+/// that costs nothing, or of which no price is known, is none: those are often limited to a few requests. Nor is one
+/// with a warning.
 pub(super) async fn cheaper_than(shared: &Shared, config: &Config, model: &ModelInfo) -> Option<String> {
     let catalog = &shared.parts.catalog;
     let cheapest = cheapest(model, &catalog.of_provider(&model.provider).await)?;
