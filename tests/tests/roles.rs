@@ -7,7 +7,7 @@ use harness::{Answer, Client, ModelServer, Profile, Setup, Wire};
 use protocol::role::Role;
 use protocol::turn::StopReason;
 use protocol::{Event, SessionId, methods};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::vendors::project;
 
@@ -179,7 +179,7 @@ async fn command(client: &Client, session: &SessionId, text: &str) -> String {
 
 #[tokio::test]
 async fn model_says_what_each_role_comes_to_and_why_and_picks_one_until_azimuth_ends() {
-    let model = ModelServer::start(["Planned.", "Done."].map(Answer::says)).await;
+    let model = ModelServer::start(["Planned.", "Planned.", "Done."].map(Answer::says)).await;
     let (setup, project) = (configured(&model, "plan_model = \"nobody/nothing, test/model-2\""), project());
     let client = Client::start(&setup, &project, Profile::panel()).await;
     let session = client.new_session().await;
@@ -260,6 +260,8 @@ async fn roles_that_come_to_no_model_ask_no_other_provider() {
     let Some(Event::TurnEnded { error: Some(why), .. }) = events.last() else { panic!("{events:?}") };
     assert!(why.contains("`@oracle` names no model, since `oracle_model` does not"), "{why}");
     assert!(model.asked().is_empty());
+    let warned: Value = client.notification("window/showMessage").await;
+    assert!(warned["message"].as_str().unwrap().contains("AZIMUTH_MODEL"), "{warned}");
     assert_eq!(client.finish().await, 0);
 }
 

@@ -118,7 +118,8 @@ async fn context_tells_what_fills_the_window_before_and_after_the_vendor_has_cou
     let read = Answer::calls("read_file", json!({ "path": "a.txt" }));
     let model = ModelServer::start([read, Answer::says("It has one line.")]).await;
     let project = Project::new([("a.txt", "one\n"), ("AGENTS.md", "Be kind to tests.\n")]);
-    let client = Client::start(&Setup::model(&model, Wire::Chat), &project, Profile::panel()).await;
+    let setup = Setup::model(&model, Wire::Chat);
+    let client = Client::start(&setup, &project, Profile::panel()).await;
     let session = client.new_session().await;
     say(&client, &session, "/context").await;
     let (text, is_error) = executed(&client, &session).await;

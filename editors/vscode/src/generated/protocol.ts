@@ -1004,7 +1004,7 @@ export interface EventSessionStarted {
   folders: string[];
   /** The number of the following changes of model and mode that only say what the session starts with. */
   beginsWith: number;
-  /** True if the user created it with a command, so that it is kept even if it stays empty. Absent in logs of older versions. */
+  /** True if the user asked for it, so that it is kept even if it stays empty; absent in logs of earlier versions. */
   askedFor?: boolean;
   /** The terms on which another session started it. */
   parent?: Terms;

@@ -112,7 +112,7 @@ pub enum Known {
     Estimated,
 }
 
-/// What fills a context, in tokens.
+/// The parts of a context, in tokens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Filling {
     /// The parts that are not empty, in the order of [`Part::ALL`].
@@ -130,8 +130,8 @@ pub struct Filling {
 }
 
 impl Filling {
-    /// Measures a request. The vendor counts only the whole, so its count is shared out by the estimates of the parts. A
-    /// count of what cannot have fitted is none: its server has cut it.
+    /// Measures a request. The vendor counts only the whole, so its count is shared out by the estimates of the parts.
+    /// A count of what cannot have fitted is none: its server has cut it.
     pub fn of(contents: &Contents<'_>) -> Self {
         let Contents { model, messages, .. } = *contents;
         let before = contents.counted.map_or(0, |counted| counted.messages);

@@ -53,8 +53,7 @@ pub enum Event {
     SessionStarted {
         /// Its folders, as URIs.
         folders: Vec<String>,
-        /// True if the user created it with a command, so that it is kept even if it stays empty. Absent in logs of
-        /// older versions.
+        /// True if the user asked for it, so that it is kept even if it stays empty; absent in logs of earlier versions.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         asked_for: Option<bool>,
         /// The number of the following changes of model and mode that only say what the session starts with.

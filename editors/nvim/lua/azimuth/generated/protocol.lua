@@ -345,7 +345,7 @@
 ---@field type "sessionStarted"
 ---@field folders string[] Its folders, as URIs.
 ---@field beginsWith integer The number of the following changes of model and mode that only say what the session starts with.
----@field askedFor? boolean True if the user created it with a command, so that it is kept even if it stays empty. Absent in logs of older versions.
+---@field askedFor? boolean True if the user asked for it, so that it is kept even if it stays empty; absent in logs of earlier versions.
 ---@field parent? azimuth.Terms The terms on which another session started it.
 ---@field purpose? azimuth.Purpose Its purpose; absent for a chat.
 

@@ -374,7 +374,7 @@ fn labels(input: &str) -> Vec<String> {
 fn names_and_arguments_are_completed_best_first() {
     assert_eq!(labels("/"), Commands::built_in().iter().map(|it| format!("/{}", it.name)).collect::<Vec<_>>());
     assert_eq!(labels("/mo"), ["/model", "/mode"]);
-    assert_eq!(labels("/co"), ["/conversations", "/costs"]);
+    assert_eq!(labels("/co"), ["/conversations", "/context", "/costs"]);
     assert_eq!(labels("/MODE"), ["/model", "/mode"]);
     assert_eq!(labels("/model GPT"), ["gpt-local", "openai/gpt-5"]);
     assert_eq!(labels("/model "), ["openai/gpt-5", "anthropic/claude", "gpt-local"]);

@@ -182,10 +182,7 @@ impl State {
                 self.open_turn = Some(OpenTurn::new(turn_id, model));
             }
             Event::MessageCompleted { usage, cost, .. } | Event::RequestPaid { usage, cost, .. } => {
-                let model = self.open_turn.as_ref().map(|turn| turn.model.clone());
-                if let (Event::MessageCompleted { .. }, Some(model)) = (event, model) {
-                    self.counted = Some((Counted { tokens: usage.total(), messages: self.history.settled() }, model));
-                }
+                self.note_count(event);
                 if let Some(turn) = self.open_turn.as_mut().filter(|_| *usage != Usage::default()) {
                     turn.sums += Sums::one(*usage, *cost);
                     self.unpriced.extend(cost.is_none().then(|| turn.model.clone()));
@@ -250,6 +247,14 @@ impl State {
             | Event::TerminalInput { .. }
             | Event::FileSeen { .. }
             | protocol::spoken!() => {}
+        }
+    }
+
+    /// An answer says how long its request was, and it itself.
+    fn note_count(&mut self, event: &Event) {
+        let model = self.open_turn.as_ref().map(|turn| turn.model.clone());
+        if let (Event::MessageCompleted { usage, .. }, Some(model)) = (event, model) {
+            self.counted = Some((Counted { tokens: usage.total(), messages: self.history.settled() }, model));
         }
     }
 

@@ -214,7 +214,8 @@ impl Execute for Conversations {
 #[async_trait]
 impl Execute for Context {
     async fn execute(self, preparation: &Preparation, done: &mut Done) -> Result<String, String> {
-        context(preparation, done).await
+        let mode = done.mode.or(preparation.mode).unwrap_or(preparation.info.mode);
+        context(preparation, mode, done.model.clone()).await
     }
 }
 

@@ -1,21 +1,27 @@
 //! `/context`: what fills the model's context.
 
 use std::fmt::Write;
+use std::sync::Arc;
 
 use agent::context::{Contents, Filling, Known, Part};
+use ports::model::Model;
 use protocol::model::ModelInfo;
+use protocol::session::Mode;
 
-use super::commands::Done;
 use super::preparation::Preparation;
 use super::prepare::{model_of_turn, told};
 
-/// Tells what would fill the next request, in Markdown.
+/// Tells what would fill the next request in a mode, in Markdown. `chosen` is the model that was chosen with it, if one
+/// was, by its name.
 ///
 /// # Errors
 /// There is no model that could be asked, in words.
-pub(super) async fn context(preparation: &Preparation, done: &Done) -> Result<String, String> {
-    let mode = done.mode.or(preparation.mode).unwrap_or(preparation.info.mode);
-    let (model, ..) = model_of_turn(preparation, mode, done.model.clone()).await;
+pub(super) async fn context(
+    preparation: &Preparation,
+    mode: Mode,
+    chosen: Option<(Arc<dyn Model>, String)>,
+) -> Result<String, String> {
+    let (model, ..) = model_of_turn(preparation, mode, chosen).await;
     let model = model.map_err(|error| error.message)?;
     let told = told(preparation, mode, &model.info().id).await;
     // Another vendor counts otherwise.

@@ -155,7 +155,7 @@ async fn new_turn(
     }
 }
 
-/// What a model is told before the conversation.
+/// The things that a model is told before the conversation.
 pub(super) struct Told {
     pub(super) system: Arc<str>,
     /// The part of that which is the project's rules.
