@@ -250,7 +250,7 @@ async fn a_model_that_cannot_be_kept_is_not_chosen_either() {
 
 #[tokio::test]
 async fn roles_that_come_to_no_model_ask_no_other_provider() {
-    let model = ModelServer::start(["Never."].map(Answer::says)).await;
+    let model = ModelServer::start([]).await;
     let (setup, project) = (configured(&model, ""), project());
     let setup = setup.with_variable("AZIMUTH_MODEL", "@oracle");
     let client = Client::start(&setup, &project, Profile::panel()).await;

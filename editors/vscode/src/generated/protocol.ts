@@ -1004,7 +1004,7 @@ export interface EventSessionStarted {
   folders: string[];
   /** The number of the following changes of model and mode that only say what the session starts with. */
   beginsWith: number;
-  /** True if the user asked for it, so that it is kept even if it stays empty; absent in logs of earlier versions. */
+  /** True if the user asked for it, so that it is kept even if it stays empty; absent in logs of older versions. */
   askedFor?: boolean;
   /** The terms on which another session started it. */
   parent?: Terms;
@@ -1529,7 +1529,7 @@ export interface EventContextUsed {
   used: number;
   /** The model's limit, in tokens. */
   limit: number;
-  /** The tokens from which on old results are taken out; absent in logs of earlier versions. */
+  /** The tokens from which on old results are taken out; absent in logs of older versions. */
   full?: number;
 }
 

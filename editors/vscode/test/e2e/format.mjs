@@ -86,14 +86,15 @@ async function formatsHidden(frame) {
   told('a file with CRLF that no editor shows is formatted with its own tabs and line ends');
 }
 
-/** Changes the user's settings, which a window that is loaded again begins with. Gives the frame of its chat. */
+/** Changes the user's settings, which a window that is loaded again begins with. Gives the frame of its chat, with a new conversation. */
 async function changed(more) {
   fs.writeFileSync(path.join(world.server.dir, 'data/User/settings.json'), JSON.stringify({ ...quietSettings, ...settings, ...more }));
   await steps.command(world, 'Developer: Reload Window');
   await world.page.locator('.monaco-workbench').waitFor({ state: 'detached' });
-  const frame = await steps.openChat(world);
+  await steps.openChat(world);
   await steps.status(world, /ready/);
-  return frame;
+  await steps.newSession(world);
+  return steps.chatFrame(world);
 }
 
 function onDisk(file) {

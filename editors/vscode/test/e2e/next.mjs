@@ -207,8 +207,11 @@ async function everything() {
   assert.deepEqual((await drawn()).inserted.slice(0, 2), ['h', ', h: u32']);
   told('it moves with the text');
 
-  await steps.clickLens(page.locator('.codelens-decoration a', { hasText: 'Accept' }).first());
-  await steps.until('two hunks', async () => /of 2/.test(await said()), 30_000, () => `accepted: ${JSON.stringify(sent('azimuth/inline/accept'))}`);
+  // Lines that were just moved are drawn anew for a while. Whoever sees that nothing came of a click does it again.
+  await steps.until('two hunks', async () => {
+    await steps.clickLens(page.locator('.codelens-decoration a', { hasText: 'Accept' }).first());
+    return steps.until('two hunks', async () => /of 2/.test(await said()), 5_000).catch(() => false);
+  }, 30_000, () => `accepted: ${JSON.stringify(sent('azimuth/inline/accept'))}`);
   told('the line above a hunk accepts it');
 
   await steps.chord(world, 'Shift+j');

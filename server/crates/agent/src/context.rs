@@ -148,8 +148,8 @@ impl Filling {
         let factor = counted.map_or(1.0, |counted| counted.tokens as f64 / sizes.tokens());
         let mut since = Sizes::default();
         new.iter().for_each(|message| since.add_message(message, model));
-        let size = |part: Part| (sizes.0[part as usize] * factor + since.0[part as usize]).round() as u64;
-        let parts = Part::ALL.into_iter().map(|part| (part, size(part))).filter(|(_, tokens)| *tokens > 0);
+        let size = |part: Part| sizes.0[part as usize] * factor + since.0[part as usize];
+        let parts = Part::ALL.into_iter().map(|part| (part, size(part))).filter(|(_, tokens)| *tokens > 0.0);
         let known = match counted {
             Some(_) if new.is_empty() => Known::Counted,
             Some(_) => Known::InPart,
@@ -157,7 +157,8 @@ impl Filling {
         };
         let (window, answer) = (model.context_tokens, longest_answer(model, contents.thinking));
         let used = (sizes.tokens() * factor + since.tokens()).round() as u64;
-        Self { parts: parts.collect(), used, known, window, answer, full: full(window, answer) }
+        let parts = parts.map(|(part, tokens)| (part, tokens.round() as u64)).collect();
+        Self { parts, used, known, window, answer, full: full(window, answer) }
     }
 }
 

@@ -53,7 +53,7 @@ pub enum Event {
     SessionStarted {
         /// Its folders, as URIs.
         folders: Vec<String>,
-        /// True if the user asked for it, so that it is kept even if it stays empty; absent in logs of earlier versions.
+        /// True if the user asked for it, so that it is kept even if it stays empty; absent in logs of older versions.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         asked_for: Option<bool>,
         /// The number of the following changes of model and mode that only say what the session starts with.
@@ -546,7 +546,7 @@ pub enum Event {
         used: u64,
         /// The model's limit, in tokens.
         limit: u64,
-        /// The tokens from which on old results are taken out; absent in logs of earlier versions.
+        /// The tokens from which on old results are taken out; absent in logs of older versions.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         full: Option<u64>,
     },

@@ -418,7 +418,8 @@ impl Catalog {
             self.renew(&sources, found.as_ref().ok()).await;
             return found;
         }
-        let asked: Vec<_> = sources.into_iter().filter(|source| source.known().is_none()).collect();
+        let asked = join_all(sources.into_iter().map(|source| source.to_ask(named.is_some()))).await;
+        let asked: Vec<_> = asked.into_iter().flatten().collect();
         let answers = join_all(asked.iter().map(|source| source.all())).await;
         let problem = answers.iter().find_map(|answer| answer.as_ref().err()).filter(|_| named.is_some()).cloned();
         let found: Vec<_> = asked

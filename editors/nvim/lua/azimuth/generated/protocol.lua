@@ -345,7 +345,7 @@
 ---@field type "sessionStarted"
 ---@field folders string[] Its folders, as URIs.
 ---@field beginsWith integer The number of the following changes of model and mode that only say what the session starts with.
----@field askedFor? boolean True if the user asked for it, so that it is kept even if it stays empty; absent in logs of earlier versions.
+---@field askedFor? boolean True if the user asked for it, so that it is kept even if it stays empty; absent in logs of older versions.
 ---@field parent? azimuth.Terms The terms on which another session started it.
 ---@field purpose? azimuth.Purpose Its purpose; absent for a chat.
 
@@ -672,7 +672,7 @@
 ---@field type "contextUsed"
 ---@field used integer Tokens of the last request.
 ---@field limit integer The model's limit, in tokens.
----@field full? integer The tokens from which on old results are taken out; absent in logs of earlier versions.
+---@field full? integer The tokens from which on old results are taken out; absent in logs of older versions.
 
 ---A turn ended.
 ---@class azimuth.Event.TurnEnded

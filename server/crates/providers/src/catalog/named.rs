@@ -56,7 +56,7 @@ pub(super) async fn of_first<'a>(
 ) -> Option<(Source<'a>, Arc<dyn Model>)> {
     for source in sources.filter(Source::is_usable) {
         let mut entries = source.at_hand().await;
-        if entries.is_empty() {
+        if entries.is_empty() && !source.needs_program().await {
             entries = source.all().await.map(|found| found.entries).unwrap_or_default();
         }
         let here = [(source, entries)];
@@ -69,7 +69,8 @@ pub(super) async fn of_first<'a>(
 }
 
 /// The model that has a name without a provider in another spelling, if it is the only one. A folder or a publisher in
-/// the name is that of one provider, and is not looked for in another spelling.
+/// the name is that of one provider, and is not looked for in another spelling. Where an id says the region, no name
+/// without one means it.
 fn same(
     found: &[(Source<'_>, Vec<Entry>)],
     readings: &[(&str, Option<ThinkingLevel>)],
@@ -80,7 +81,9 @@ fn same(
         if wanted.is_empty() || name.contains('/') || !registry::publisher(name).is_empty() {
             return None;
         }
-        let pairs = found.iter().flat_map(|(source, entries)| entries.iter().map(move |entry| (source, entry)));
+        let of_no_region =
+            found.iter().filter(|(source, _)| !source.provider().vendor().is_some_and(Vendor::has_regions));
+        let pairs = of_no_region.flat_map(|(source, entries)| entries.iter().map(move |entry| (source, entry)));
         let mut same = pairs.filter(|(_, entry)| registry::canonical(bare(&entry.info.id)) == wanted);
         let found = same.next().filter(|_| same.next().is_none())?;
         Some(given(found, *level))

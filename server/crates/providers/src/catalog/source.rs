@@ -229,8 +229,13 @@ impl<'a> Source<'a> {
         Some(if entries.is_empty() { Err(problem) } else { Ok(Found::sure(entries)) })
     }
 
+    /// It, if it is to be asked whether it has a model. A name that may be anybody's starts no program.
+    pub(super) async fn to_ask(self, is_named: bool) -> Option<Self> {
+        (self.known().is_none() && (is_named || !self.needs_program().await)).then_some(self)
+    }
+
     /// True if a program has to be run for its credentials before it can be asked. An answer that counts needs none.
-    async fn needs_program(&self) -> bool {
+    pub(super) async fn needs_program(&self) -> bool {
         let Some(signer) = self.provider.signer() else { return false };
         self.listing.is_due(self.provider) && signer.needs_program().await
     }

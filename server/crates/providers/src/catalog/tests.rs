@@ -376,6 +376,7 @@ async fn a_provider_of_the_users_order_has_a_name_in_its_own_spelling_even_if_an
     assert_eq!(id(&ordered, "claude-haiku-4-5").await, "mine/vendor/claude-haiku-4.5");
     assert_eq!(id(&ordered, "claude-haiku-4-5-thinking").await, "anthropic/claude-haiku-4-5-thinking");
     assert_eq!(id(&ordered, "anthropic/claude-haiku-4-5").await, "anthropic/claude-haiku-4-5");
+    assert_eq!(id(&ordered, "claude-opus-5-5").await, "anthropic/claude-opus-5-5", "Bedrock's ids say a region");
 }
 
 /// No test here has a program.

@@ -919,7 +919,7 @@ fn models_that_come_to_none_are_named_all_the_same_so_that_no_other_is_asked() {
 #[test]
 fn a_repository_has_no_broken_answer_asked_for_more_often_than_the_user_wants() {
     for number in [9, 0] {
-        let home = Home::new().user("retries = 1\n").project(&format!("stream_retries = {number}\n"));
+        let home = Home::new().user("retries = 1\n").project(format!("stream_retries = {number}\n"));
         let config = home.load();
         assert_eq!((config.retries, config.stream_retries), (1, None));
         assert!(config.warnings[0].contains("stream_retries ignored"), "{:?}", config.warnings);

@@ -29,8 +29,9 @@ impl Execute for ChooseModel {
                 Ok(in_words(&role(shared, &config, of, chosen.as_deref()).await))
             }
             Self::Choose { role: Role::Default, name, keep } => {
-                // If it cannot be kept, the conversation does not change either.
+                // If it cannot be kept, the conversation does not change either, nor the other way round.
                 let kept = match keep {
+                    true if choose_model(shared, &config, &name).await.is_err() => None,
                     true => Some(pick(shared, &config, Role::Default, Some(&name), true).await?),
                     false => None,
                 };
