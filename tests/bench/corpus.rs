@@ -45,6 +45,7 @@ fn one_turn(log: &mut Vec<Event>, number: usize) {
         model: "openai/gpt-5.1".into(),
         mode: Mode::Agent,
         thinks: None,
+        compacts: false,
     });
     for round in 0..5 {
         let message_id = MessageId::new(format!("{turn_id}-m{round}"));

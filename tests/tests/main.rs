@@ -13,6 +13,7 @@ mod chains;
 mod chat;
 mod children;
 mod code_edits;
+mod compaction;
 mod converse;
 mod costs;
 mod crash;

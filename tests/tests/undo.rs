@@ -968,6 +968,7 @@ async fn what_was_written_over_longer_ago_than_the_user_wants_it_kept_is_let_go(
             model: String::new(),
             mode: protocol::session::Mode::Agent,
             thinks: None,
+            compacts: false,
         },
         Event::EditApplied {
             proposal_id: "p".into(),

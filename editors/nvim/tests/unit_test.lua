@@ -50,6 +50,31 @@ function T.every_kind_of_event_shows_something_or_is_one_that_nobody_sees()
   support.equal(said, known)
 end
 
+local function compacted(id)
+  local made = { compactionId = id, reason = "full", messages = 4, facts = "## Files", written = "Notes", before = 153000, after = 21340 }
+  return { type = "compacted", turnId = "t1", compaction = made }
+end
+
+function T.a_hand_over_is_a_card_that_can_be_corrected_and_goes_with_those_that_stand_on_it()
+  local asked = turn_started("t1", "")
+  asked.prompt, asked.compacts = {}, true
+  local events = { asked, { type = "compacting", turnId = "t1", reason = "full" } }
+  support.equal(folded(events).compacting, true)
+  vim.list_extend(events, { compacted("c"), compacted("d"), { type = "compactionCorrected", compactionId = "d", written = "Mine" } })
+  local state = folded(events)
+  support.equal(kinds(state), { "handover", "handover" })
+  support.equal({ state.compacting, state.handovers }, { false, { "c", "d" } })
+  local first = render.entry(state.entries[1])
+  support.equal(first.lines[2], "21.3k tokens instead of 153.0k")
+  support.equal(vim.list_contains(first.lines, "Notes"), true)
+  support.equal(first.lines[first.fold.first + 1], "The facts, from the log")
+  support.equal(vim.list_contains(render.entry(state.entries[2]).lines, "Mine"), true)
+  table.insert(events, { type = "compactionTakenBack", compactionId = "c" })
+  state = folded(events)
+  support.equal(state.handovers, {})
+  support.equal(render.entry(state.entries[2]).lines[1], "The hand-over is taken back")
+end
+
 function T.deltas_are_replaced_by_the_whole_message()
   local state = folded({
     turn_started("t1", "hi"),

@@ -132,6 +132,15 @@ impl<W: Write> View<W> {
             Entry::Trimmed { calls } => {
                 self.line(&style.dim(format!("the context filled up: {calls} old tool results were left out")))
             }
+            Entry::Compacting => {
+                self.line(&style.dim("a hand-over is written for the earlier part of the conversation"))
+            }
+            Entry::Compacted(compaction) => {
+                self.line(&style.dim(words::of_handover(compaction)))?;
+                let written = compaction.written.as_deref().unwrap_or_default();
+                written.lines().try_for_each(|line| self.line(&style.dim(format!("  {line}"))))
+            }
+            Entry::HandoverChanged { is_back } => self.line(&style.dim(words::of_changed_handover(is_back))),
             Entry::Command { message, is_error } => {
                 self.line(&if is_error { style.red(message) } else { message.to_owned() })
             }

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use ports::spent::Sums;
 use protocol::checkpoint::{ChangedFile, Direction, RestoredFile};
+use protocol::compaction::Compaction;
 use protocol::content::{PlanEntry, Usage};
 use protocol::event::{ApplyOutcome, Severity};
 use protocol::model::ThinkingLevel;
@@ -79,6 +80,12 @@ pub(crate) enum Entry<'e> {
     Notice { severity: Severity, text: &'e str },
     /// The results of so many calls were left out of the context.
     Trimmed { calls: usize },
+    /// A hand-over is being written for the earlier part of the conversation.
+    Compacting,
+    /// A hand-over has taken the place of the earlier part of the conversation.
+    Compacted(&'e Compaction),
+    /// The user corrected a hand-over, or took it back.
+    HandoverChanged { is_back: bool },
     /// A turn ended, which used this with the sessions that its calls started. `is_unpriced` is true for the first one
     /// that used a model whose price is not known.
     TurnEnded { reason: StopReason, error: Option<&'e str>, usage: Usage, cost: Option<f64>, is_unpriced: bool },
@@ -225,6 +232,10 @@ impl Fold {
             Event::CheckpointRestored { direction, files, .. } => Entry::Restored { direction: *direction, files },
             protocol::spoken!() => return event.spoken().map(|(severity, text)| Entry::Notice { severity, text }),
             Event::ContextTrimmed { tool_call_ids, .. } => Entry::Trimmed { calls: tool_call_ids.len() },
+            Event::Compacting { .. } => Entry::Compacting,
+            Event::Compacted { compaction, .. } => Entry::Compacted(compaction),
+            Event::CompactionCorrected { .. } => Entry::HandoverChanged { is_back: false },
+            Event::CompactionTakenBack { .. } => Entry::HandoverChanged { is_back: true },
             Event::TurnEnded { stop_reason, error, usage, cost, .. } => {
                 self.turn_ended(*stop_reason, error.as_deref(), *usage, *cost)
             }
@@ -241,7 +252,9 @@ impl Fold {
             | Event::TerminalInput { .. }
             | Event::SideAsked { .. }
             | Event::ContextUsed { .. }
-            // These show in something else: what was allowed in its call, what was decided or applied in the proposal.
+            // These show in something else: what was allowed in its call, what was decided or applied in the proposal,
+            // why there is no hand-over in the question about that.
+            | Event::CompactionFailed { .. }
             | Event::PermissionJudged { .. }
             | Event::ReviewDecided { .. }
             | Event::EditApplied { .. }
@@ -380,7 +393,15 @@ mod tests {
 
     fn started() -> Event {
         let (model, mode) = ("m".into(), Mode::Agent);
-        Event::TurnStarted { turn_id: "t".into(), prompt: vec![], context: String::new(), model, mode, thinks: None }
+        Event::TurnStarted {
+            turn_id: "t".into(),
+            prompt: vec![],
+            context: String::new(),
+            model,
+            mode,
+            thinks: None,
+            compacts: false,
+        }
     }
 
     fn ended(stop_reason: StopReason) -> Event {
@@ -602,7 +623,15 @@ mod tests {
         fold.take(&started());
         assert_eq!(end(&mut fold, Some(0.25)), (1, Some(0.25), false), "each turn has its own");
         let Event::TurnStarted { prompt, context, model, mode, .. } = started() else { panic!() };
-        fold.take(&Event::TurnStarted { turn_id: "t2".into(), prompt, context, model, mode, thinks: None });
+        fold.take(&Event::TurnStarted {
+            turn_id: "t2".into(),
+            prompt,
+            context,
+            model,
+            mode,
+            thinks: None,
+            compacts: false,
+        });
         fold.take(&worked("clever", None, 5, None));
         assert_eq!(end(&mut fold, Some(0.25)), (1, Some(0.25), false), "what comes late is of no other turn");
         fold.take(&started());

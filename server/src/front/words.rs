@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use protocol::compaction::Compaction;
 use protocol::model::{AccountSwitch, SwitchReason};
 use protocol::permission::{PermissionOutcome, PermissionRequest};
 use protocol::terminal::{Ready, TerminalInfo};
@@ -41,6 +42,27 @@ pub(crate) fn of_answer<'a>(question: &'a PermissionRequest, outcome: &'a Permis
         }
         PermissionOutcome::Cancelled => "not answered",
         PermissionOutcome::Moot => "settled in another way",
+    }
+}
+
+/// That a hand-over stands for the earlier part of a conversation, with how much shorter it is.
+pub(crate) fn of_handover(compaction: &Compaction) -> String {
+    let Compaction { before, after, .. } = compaction;
+    let (before, after) = (tokens(*before), tokens(*after));
+    format!("A hand-over stands for the earlier part of the conversation: {after} tokens instead of {before}.")
+}
+
+/// That the user changed a hand-over.
+pub(crate) fn of_changed_handover(is_back: bool) -> &'static str {
+    if is_back { "The hand-over is taken back." } else { "The hand-over is corrected." }
+}
+
+/// A number of tokens as people say it: `12.3k`.
+fn tokens(count: u64) -> String {
+    match count {
+        0..1_000 => count.to_string(),
+        1_000..100_000 => format!("{:.1}k", count as f64 / 1_000.0),
+        _ => format!("{}k", count / 1_000),
     }
 }
 

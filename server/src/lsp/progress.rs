@@ -124,7 +124,15 @@ mod tests {
 
     fn started() -> Event {
         let (model, mode) = ("m".into(), Mode::Agent);
-        Event::TurnStarted { turn_id: "t".into(), prompt: vec![], context: String::new(), model, mode, thinks: None }
+        Event::TurnStarted {
+            turn_id: "t".into(),
+            prompt: vec![],
+            context: String::new(),
+            model,
+            mode,
+            thinks: None,
+            compacts: false,
+        }
     }
 
     fn call(title: &str) -> Event {

@@ -226,6 +226,8 @@ M.subcommands = {
       return takes_all and { "all" } or { "go", "accept", "reject", "next", "ask" }
     end,
   },
+  compact = { run = delegate("azimuth.handover") },
+  handover = { run = delegate("azimuth.handover"), complete = { "undo" } },
   follow = { run = delegate("azimuth.follow"), complete = { "on", "off" } },
   undo = { run = undo },
   redo = { run = undo },

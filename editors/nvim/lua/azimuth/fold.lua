@@ -5,13 +5,14 @@
 
 local entries = require("azimuth.fold.entries")
 local files = require("azimuth.fold.files")
+local handovers = require("azimuth.fold.handovers")
 local live_diff = require("azimuth.live_diff")
 local terminals = require("azimuth.fold.terminals")
 
 local M = {}
 
 ---@class azimuth.Entry
----@field kind "user"|"assistant"|"thinking"|"diff"|"tool"|"ran"|"plan"|"permission"|"notice"|"command"|"files"|"formatted"|"restored"|"turn_end"
+---@field kind "user"|"assistant"|"thinking"|"diff"|"tool"|"ran"|"plan"|"permission"|"notice"|"command"|"files"|"formatted"|"restored"|"handover"|"turn_end"
 ---@field version integer Grows with each change.
 ---@field at integer When it happened, in milliseconds since the Unix epoch.
 ---@field id? string The message, tool call, question or command of the user's own it stands for.
@@ -60,6 +61,8 @@ local M = {}
 ---@field direction? azimuth.Direction
 ---@field turn_ids? azimuth.TurnId[] Of an undo or redo, newest first.
 ---@field formatted? azimuth.Event.Formatted
+---@field compaction? azimuth.Compaction Of a hand-over; `text` has its notes, and `how_changed` what the user did with it.
+---@field how_changed? "corrected"|"taken_back"
 
 ---@class azimuth.TurnChange
 ---@field before? azimuth.FileImage Nil if there was no file.
@@ -99,6 +102,8 @@ local M = {}
 ---@field entries (azimuth.Entry|false)[] From first to last; `false` where a message was voided.
 ---@field running? azimuth.TurnId The turn that runs.
 ---@field retrying? azimuth.Retrying The request that is tried again.
+---@field compacting boolean Whether a hand-over is being written.
+---@field handovers azimuth.CompactionId[] The hand-overs that stand, the last one at the conversation's beginning.
 ---@field queue azimuth.Queued[]
 ---@field questions azimuth.PermissionRequest[] The open questions, the oldest first.
 ---@field proposals table<azimuth.ProposalId, azimuth.Proposal> All proposals as they are now.
@@ -138,6 +143,8 @@ function M.new()
     entries = {},
     running = nil,
     retrying = nil,
+    compacting = false,
+    handovers = {},
     queue = {},
     questions = {},
     proposals = {},
@@ -245,7 +252,7 @@ end
 
 --- The handlers of events, by kind. Others are passed over: those that nobody sees, and those that a later server may have.
 ---@type table<string, fun(state: azimuth.State, event: any, at: integer)>
-M.on = vim.tbl_extend("error", {}, files.on, terminals.on)
+M.on = vim.tbl_extend("error", {}, files.on, handovers.on, terminals.on)
 
 local on = M.on
 
@@ -283,6 +290,9 @@ function on.turnStarted(state, event, at)
     state.model = state.model or event.model
   end
   state.turn_thinking = event.model == state.model and state.thinking or nil
+  if event.compacts then
+    return -- The command that asked for it stands there already.
+  end
   local continues = #event.prompt == 0
   add(state, at, {
     kind = "user",
@@ -489,7 +499,7 @@ end
 on.sideAsked = pay
 
 function on.turnEnded(state, event, at)
-  state.running, state.retrying = nil, nil
+  state.running, state.retrying, state.compacting = nil, nil, false
   void_diffs(state)
   -- Whatever the turn left open ends with it, from the turn's last entry back to its first.
   for place = #state.entries, 1, -1 do

@@ -467,6 +467,8 @@ function draw.command(entry)
   return into
 end
 
+draw.handover = require("azimuth.render.handover")
+
 ---@type table<azimuth.StopReason, { [1]: string, [2]: string }>
 local ends = {
   end_turn = { "Done", "AzimuthDim" },

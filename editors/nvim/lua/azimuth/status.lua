@@ -49,6 +49,8 @@ function M.doing(state)
   elseif state.retrying then
     local seconds = M.seconds_left(state)
     return seconds and ("tries again in %d s"):format(seconds) or "tries again"
+  elseif state.compacting then
+    return "writes a hand-over"
   elseif state.running then
     return "works"
   end

@@ -3,14 +3,16 @@
 // again: `session/fold.ts` gives it.
 
 import type {
-  AutoScope, Direction, Event, FileImage, Hunk, MessageId, PermissionId, PermissionOutcome, PermissionRequest, PlanEntry, PromptBlock, Proposal,
+  AutoScope, Direction, Event, FileImage, MessageId, PermissionId, PermissionOutcome, PermissionRequest, PlanEntry, PromptBlock, Proposal,
   QueueId, RestoreStep, SequencedEvent, TerminalInfo, ToolCallId, TurnId,
 } from '../generated/protocol';
 import { type AcceptEdits, type Asked, asked, begin, type Fill, fold, type Groups, openProposals, type SessionState, spoken } from '../session/fold';
 import { corrected, waitingInWords, type Terminals } from '../terminal/state';
 import { autoInWords, changedFiles, formattedInWords, restoredFiles, switchInWords, type FileNews } from './news';
+import { type HandoverEntry, handoverOf, takenBackWith } from './handover';
 import { isSame, textOnly, whole } from './images';
 import { Commands, fresh, type OwnEntry, type ToolEntry } from './ran';
+import { type PromptEntry, textOf } from './said';
 import { asking, BEGUN, delegating, type EndEntry, endOf, type OfTurn } from './used';
 import { endsWait, type Retrying, retryInWords, type Wait, waitOf } from './wait';
 
@@ -26,27 +28,9 @@ export type Entry = { key: string; version: number } & (
   | { kind: 'question'; request: PermissionRequest; outcome: PermissionOutcome | undefined }
   | { kind: 'note'; tone: 'info' | 'warning' | 'error'; text: string }
   | { kind: 'command'; command: string; message: string; isError: boolean }
+  | HandoverEntry
   | EndEntry
 );
-
-/** A word of the user: what began a turn, was said to it, or had it go on. */
-export interface PromptEntry {
-  kind: 'prompt';
-  blocks: PromptBlock[];
-  said: 'prompt' | 'steer' | 'continue';
-  /** The turn that it began; absent if it began none. */
-  turnId?: TurnId;
-  /** The changes of this turn to files, by URI; undefined for one that it has changed back itself. */
-  files: Record<string, TurnChange | undefined>;
-}
-
-/** The change of a turn to a file: what it was and what it is, absent if there was none, or is none. */
-export interface TurnChange {
-  before?: FileImage | undefined;
-  after?: FileImage | undefined;
-  /** True if it is taken back. */
-  undone: boolean;
-}
 
 /** The diff that an edit comes to, while the call for it still arrives. */
 export interface DiffEntry {
@@ -261,6 +245,8 @@ export class Chat {
         this.turnModel = event.model;
         this.ofTurn = BEGUN;
         this.doing = 'Thinking';
+        // The command that asked for it stands there already.
+        if (event.compacts === true) break;
         this.add(`p${seq}`, {
           kind: 'prompt', blocks: event.prompt, said: event.prompt.length > 0 ? 'prompt' : 'continue', turnId: event.turnId, files: {},
         });
@@ -392,6 +378,25 @@ export class Chat {
           kind: 'command', command: event.command, message: event.message, isError: event.isError,
         });
         break;
+      case 'compacting':
+        this.doing = 'Writing a hand-over';
+        break;
+      case 'compacted':
+        this.add(`h${event.compaction.compactionId}`, handoverOf(event.compaction));
+        break;
+      case 'compactionCorrected': {
+        const entry = this.byKey.get(`h${event.compactionId}`);
+        if (entry?.kind !== 'handover') break;
+        Object.assign(entry, { written: event.written, corrected: true });
+        this.touch(entry);
+        break;
+      }
+      case 'compactionTakenBack':
+        for (const entry of takenBackWith(this.entries, event.compactionId)) {
+          entry.takenBack = true;
+          this.touch(entry);
+        }
+        break;
       case 'turnEnded':
         this.ended(seq, event);
         break;
@@ -409,6 +414,8 @@ export class Chat {
       case 'reviewDecided':
       case 'noted':
       case 'contextTrimmed':
+      // The question that follows says why.
+      case 'compactionFailed':
         break;
       default: {
         const words = spoken(event);
@@ -579,18 +586,4 @@ function saidIn(entries: readonly Entry[]): string[] {
     return entry.kind === 'prompt' ? [textOf(entry.blocks)] : [];
   });
   return [...new Set(texts.filter((text) => text !== '').reverse())];
-}
-
-/** The typed text of a prompt. */
-export function textOf(blocks: readonly PromptBlock[]): string {
-  return blocks.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n').trim();
-}
-
-/** How many lines hunks add and remove. */
-export function size(hunks: readonly Hunk[]): { added: number; removed: number } {
-  const lines = (text: string): number => (text === '' ? 0 : text.split('\n').length - (text.endsWith('\n') ? 1 : 0));
-  return hunks.reduce(
-    (sum, hunk) => ({ added: sum.added + lines(hunk.newText), removed: sum.removed + lines(hunk.oldText) }),
-    { added: 0, removed: 0 },
-  );
 }

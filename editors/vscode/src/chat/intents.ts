@@ -1,6 +1,7 @@
 // The intents of the chat, carried out.
 
 import * as vscode from 'vscode';
+import type { SessionId } from '../generated/protocol';
 import type { Held } from '../server/held';
 import { messageOf, type Request } from '../server/requests';
 import type { Review } from '../review/review';
@@ -64,6 +65,8 @@ async function dispatch(intent: Intent, hands: Hands): Promise<void> {
     case 'openSession': return session.open(intent.sessionId);
     case 'pickAcceptEdits': return run('azimuth.acceptEdits.select');
     case 'restore': return restore(intent.direction, { turnId: intent.turnId, andLater: intent.andLater }, session, hands.request);
+    case 'correctHandover': return handover(hands, (sessionId) => hands.request('azimuth/compaction/correct', { sessionId, compactionId: intent.compactionId, written: intent.written }));
+    case 'takeHandoverBack': return handover(hands, (sessionId) => hands.request('azimuth/compaction/takeBack', { sessionId, compactionId: intent.compactionId }));
     case 'attachSelection': return attachSelection(hands);
     case 'attachFile': return hands.attach(await pickFiles());
     case 'dropped': return hands.attach(dropped(intent.uris));
@@ -98,6 +101,11 @@ async function complete({ requestId, text, cursor }: Extract<Intent, { type: 'co
   // A completion that fails is none; an error at each key would be worse.
   const result = await session.some().then((sessionId) => request('azimuth/prompt/complete', { sessionId, text, cursor })).catch(() => undefined);
   tell({ type: 'completions', requestId, ...(result === undefined ? {} : { result }) });
+}
+
+/** Does something with a hand-over of the session that is shown. */
+async function handover({ session }: Hands, act: (sessionId: SessionId) => Promise<unknown>): Promise<void> {
+  await act(await session.some());
 }
 
 /** Only files are opened: what a model names may be any URI. */

@@ -4,7 +4,7 @@
 // tells facts that are no events. The webview folds and shows them. It can do nothing by itself: it posts intents, and the host carries them out.
 
 import type {
-  AutoScope, Decision, DecisionTarget, Direction, HunkId, Mode, ModelInfo, PermissionId, PromptBeginningsResult, PromptBlock, PromptCompleteResult,
+  AutoScope, CompactionId, Decision, DecisionTarget, Direction, HunkId, Mode, ModelInfo, PermissionId, PromptBeginningsResult, PromptBlock, PromptCompleteResult,
   ProposalId, QueueId, SequencedEvent, SessionId, SessionInfo, TerminalId, TerminalInfo, ToolCallId, TurnId,
 } from '../generated/protocol';
 import type { ChatSnapshot, Entry } from './fold';
@@ -210,6 +210,10 @@ export type Intent =
   | { type: 'pickAcceptEdits' }
   /** Undo or redo what a turn did to files; with `andLater`, what the turns after it did, too. The host shows it first. */
   | { type: 'restore'; direction: Direction; turnId: TurnId; andLater: boolean }
+  /** Have the model read another text in place of the notes of a hand-over. */
+  | { type: 'correctHandover'; compactionId: CompactionId; written: string }
+  /** Have the model see what a hand-over stands for. */
+  | { type: 'takeHandoverBack'; compactionId: CompactionId }
   /** The next three are answered with `attach`, unless the user changes their mind. */
   | { type: 'attachSelection' }
   | { type: 'attachFile' }

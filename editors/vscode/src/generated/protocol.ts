@@ -165,6 +165,18 @@ export interface Requests {
    */
   'azimuth/checkpoint/redo': { params: CheckpointRestoreParams; result: CheckpointRestoreResult };
   /**
+   * Replaces what a model wrote of a hand-over. The model reads the new text from the next request on.
+   *
+   * Errors: `notFound`, `turnRunning`, `sessionLocked`, `storeFailed`, `operationFailed`.
+   */
+  'azimuth/compaction/correct': { params: CompactionCorrectParams; result: Done };
+  /**
+   * Takes a hand-over back: from the next request on the model sees the messages again for which it stood.
+   *
+   * Errors: `notFound`, `turnRunning`, `sessionLocked`, `storeFailed`, `operationFailed`.
+   */
+  'azimuth/compaction/takeBack': { params: CompactionTakeBackParams; result: Done };
+  /**
    * Lists a session's terminals: its shell and its jobs.
    *
    * Errors: `notFound`, `sessionLocked`, `storeFailed`, `operationFailed`.
@@ -800,6 +812,56 @@ export interface ClientCapabilities {
   query?: boolean;
 }
 
+/** A hand-over: the text that stands for the beginning of a conversation. */
+export interface Compaction {
+  /** The hand-over. */
+  compactionId: CompactionId;
+  /** The reason. */
+  reason: CompactionReason;
+  /** The number of messages that it stands for, of those that the model saw until then: the first of them. */
+  messages: number;
+  /** The facts that the session's log tells, in Markdown. The words of the user are among them as they were typed. */
+  facts: string;
+  /** The tokens of a request before. */
+  before: number;
+  /** The tokens of a request after it, estimated. */
+  after: number;
+  /** The part that a model wrote, in Markdown: what was decided, what failed, what is next. Absent if no model did. */
+  written?: string;
+  /** The subject that the user asked to pay attention to. */
+  focus?: string;
+}
+
+/** Parameters of `azimuth/compaction/correct`. */
+export interface CompactionCorrectParams {
+  /** The session. */
+  sessionId: SessionId;
+  /** The hand-over. */
+  compactionId: CompactionId;
+  /** The text in place of the part that a model wrote. Blank for none. */
+  written: string;
+}
+
+/** A hand-over, which stands for the beginning of a conversation. */
+export type CompactionId = string;
+
+/** Why a conversation is compacted. */
+export type CompactionReason =
+  /** The user asked for it. */
+  | 'asked'
+  /** The context is full. */
+  | 'full'
+  /** The model's vendor refused a request as too long. */
+  | 'refused';
+
+/** Parameters of `azimuth/compaction/takeBack`. */
+export interface CompactionTakeBackParams {
+  /** The session. */
+  sessionId: SessionId;
+  /** The hand-over; absent for the last one. */
+  compactionId?: CompactionId;
+}
+
 /** A completion of the prompt. */
 export interface CompletionItem {
   /** Its kind. */
@@ -993,6 +1055,11 @@ export type Event =
   | EventCheckpointRestored
   | EventNotice
   | EventContextTrimmed
+  | EventCompacting
+  | EventCompacted
+  | EventCompactionFailed
+  | EventCompactionCorrected
+  | EventCompactionTakenBack
   | EventSideAsked
   | EventContextUsed
   | EventTurnEnded;
@@ -1083,6 +1150,8 @@ export interface EventTurnStarted {
   mode: Mode;
   /** The level at which the model thinks. Absent in logs of older versions. */
   thinks?: Thinks;
+  /** True if it only compacts the conversation: the model does not read the prompt. */
+  compacts?: boolean;
 }
 
 /** The user said something to the running turn; the model reads it from here on. */
@@ -1505,6 +1574,51 @@ export interface EventContextTrimmed {
   turnId: TurnId;
   /** The calls whose results the model no longer sees. */
   toolCallIds: ToolCallId[];
+  /** How the model reads those again that are kept, in words, in the same order; empty for one that is not, and in logs of older versions. */
+  kept?: string[];
+}
+
+/** A hand-over is being written, for which the model is asked. */
+export interface EventCompacting {
+  type: 'compacting';
+  /** The turn. */
+  turnId: TurnId;
+  /** The reason. */
+  reason: CompactionReason;
+}
+
+/** The beginning of the conversation was replaced by a hand-over. */
+export interface EventCompacted {
+  type: 'compacted';
+  /** The hand-over. */
+  compaction: Compaction;
+  /** The turn; absent in a session that begins with one. */
+  turnId?: TurnId;
+}
+
+/** No hand-over could be written. The conversation stays as it is. */
+export interface EventCompactionFailed {
+  type: 'compactionFailed';
+  /** The turn. */
+  turnId: TurnId;
+  /** The reason, and what to do. */
+  error: string;
+}
+
+/** The user corrected what a model wrote of a hand-over. */
+export interface EventCompactionCorrected {
+  type: 'compactionCorrected';
+  /** The hand-over. */
+  compactionId: CompactionId;
+  /** The text in its place. */
+  written: string;
+}
+
+/** The user took a hand-over back: the model sees the messages again for which it stood. */
+export interface EventCompactionTakenBack {
+  type: 'compactionTakenBack';
+  /** The hand-over. */
+  compactionId: CompactionId;
 }
 
 /** A model was asked outside a turn. It counts for the session's usage and cost. */

@@ -65,6 +65,7 @@ export const free = [
   'saveEdits',
   'checkEdits',
   'mendErrors',
+  'autoCompact',
 ] as const;
 
 /** The lists to which a workspace and its folders may add. */

@@ -197,6 +197,11 @@ function change(state: SessionState, event: Event): Partial<SessionState> {
     case 'filesChanged':
     case 'checkpointRestored':
     case 'contextTrimmed':
+    case 'compacting':
+    case 'compacted':
+    case 'compactionFailed':
+    case 'compactionCorrected':
+    case 'compactionTakenBack':
       return {};
     default:
       return unseen(event);

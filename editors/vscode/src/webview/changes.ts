@@ -1,10 +1,11 @@
 // The list of what waits, below the transcript: changes by file, proposed or landed, and waiting prompts.
 
-import type { Decision, Proposal } from '../generated/protocol';
+import type { Decision, Hunk, Proposal } from '../generated/protocol';
 import { visible } from '../text';
 import { button, h, refill } from './dom';
 import type { Post } from './entries';
-import { type Chat, size, textOf } from '../chat/fold';
+import type { Chat } from '../chat/fold';
+import { textOf } from '../chat/said';
 import { conflictedHunks, pendingHunks } from '../session/fold';
 
 /** The words for a group of proposals. */
@@ -78,4 +79,13 @@ export class Changes {
     const targets = proposals.map(({ proposalId, revision }) => ({ proposalId, revision }));
     this.post({ type: 'decide', decision, targets });
   }
+}
+
+/** How many lines hunks add and remove. */
+function size(hunks: readonly Hunk[]): { added: number; removed: number } {
+  const lines = (text: string): number => (text === '' ? 0 : text.split('\n').length - (text.endsWith('\n') ? 1 : 0));
+  return hunks.reduce(
+    (sum, hunk) => ({ added: sum.added + lines(hunk.newText), removed: sum.removed + lines(hunk.oldText) }),
+    { added: 0, removed: 0 },
+  );
 }

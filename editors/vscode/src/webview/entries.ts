@@ -6,9 +6,11 @@ import type { Intent } from '../chat/messages';
 import { type OwnEntry, type Ran, type ToolEntry, workInWords } from '../chat/ran';
 import { dollars, visible } from '../text';
 import { type Child, button, h, refill } from './dom';
-import { type DiffEntry, type Entry, type PromptEntry, textOf } from '../chat/fold';
+import type { DiffEntry, Entry } from '../chat/fold';
+import { type PromptEntry, textOf } from '../chat/said';
 import { type EndEntry, paidInWords, tokensOf } from '../chat/used';
 import { LiveDiff } from './diff';
+import { HandoverCard } from './handover';
 import { LiveCommand } from './live';
 import { Markdown } from './markdown';
 
@@ -27,6 +29,7 @@ export class EntryView {
   private version = -1;
   private readonly markdown: Markdown | undefined;
   private readonly thinking: Markdown | undefined;
+  private readonly handover: HandoverCard | undefined;
   private diff: LiveDiff | undefined;
   /** The line of a call or of a command. */
   private line: HTMLElement | undefined;
@@ -44,6 +47,8 @@ export class EntryView {
       this.thinking = new Markdown(acts);
     } else if (entry.kind === 'command') {
       this.markdown = new Markdown(acts);
+    } else if (entry.kind === 'handover') {
+      this.handover = new HandoverCard(this.element, post, acts);
     }
   }
 
@@ -86,6 +91,9 @@ export class EntryView {
         element.classList.toggle('error', entry.isError);
         this.markdown?.show(entry.message);
         element.replaceChildren(h('div', { class: 'dim' }, visible(entry.command)), ...(this.markdown ? [this.markdown.element] : []));
+        break;
+      case 'handover':
+        this.handover?.draw(entry);
         break;
       case 'end':
         this.drawEnd(entry);

@@ -29,6 +29,8 @@ const world = await startWorld({
     { text: 'Both are proposed.' },
     { text: 'word ', delayMs: 5, forever: true },
     { text: 'I heard you.' },
+    { text: '### Done\nBoth files.\n### Next step\nWrite the **printer**.' },
+    { text: 'SAME' },
   ],
 });
 const { page, model, project } = world;
@@ -193,6 +195,30 @@ try {
   await frame.locator('.chips .chip').nth(2).waitFor();
   for (const name of ['image 1', 'image 2', 'image 3']) await frame.getByRole('button', { name: `Take away ${name}` }).click();
   told('every picture that is pasted is attached');
+
+  // A hand-over is read, corrected and taken back, by keys.
+  await text.fill('/compact --keep-last 0 the numbers');
+  await press('Escape');
+  await text.press('Enter');
+  const card = frame.locator('.entry.handover');
+  await card.locator('strong', { hasText: 'printer' }).waitFor();
+  await card.locator('summary', { hasText: 'The facts' }).press('Enter');
+  await card.locator('.markdown', { hasText: 'Make it ten.' }).waitFor();
+  await card.scrollIntoViewIfNeeded();
+  await shot('handover');
+  await steps.noSeriousFault(frame, 'with a hand-over');
+  await card.getByRole('button', { name: 'Correct' }).press('Enter');
+  const notes = card.getByLabel('The notes for the model');
+  await steps.until('the keyboard in the notes', () => notes.evaluate((element) => element === document.activeElement));
+  await notes.fill('Ten, not eleven.');
+  await shot('correcting');
+  await notes.press('Control+Enter');
+  await card.locator('summary', { hasText: 'Your notes' }).waitFor();
+  await card.locator('.markdown', { hasText: 'Ten, not eleven.' }).waitFor();
+  await card.getByRole('button', { name: 'Take back' }).press('Enter');
+  await card.filter({ hasText: 'The hand-over is taken back' }).waitFor();
+  await text.click();
+  told('a hand-over is written, read, corrected and taken back by keys');
 
   // A prompt that is not taken while nobody looks.
   await text.fill('Hear me.');

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { AutoScope, Event, FileImage, Hunk, HunkState, PermissionRequest, Proposal, TerminalInfo, Usage, Waiting } from '../../src/generated/protocol';
 import { Chat } from '../../src/chat/fold';
+import { shorterInWords } from '../../src/chat/handover';
 import { type OwnEntry, type ToolEntry, workInWords } from '../../src/chat/ran';
 import { paidInWords } from '../../src/chat/used';
 
@@ -21,6 +22,35 @@ const says = (text: string, messageId = 'm1'): Event => ({ type: 'messageDelta',
 const completed = (text: string, messageId = 'm1'): Event =>
   ({ type: 'messageCompleted', turnId: 't', messageId, content: [{ type: 'text', text }], usage, cost: 0.5 });
 const kinds = (chat: Chat): string[] => chat.entries.map((entry) => entry.kind);
+
+const made = (compactionId: string): Event => ({
+  type: 'compacted', turnId: 't',
+  compaction: { compactionId, reason: 'full', messages: 4, facts: '## Files', written: 'Notes', before: 153_000, after: 21_340 },
+});
+
+describe('the card of a hand-over', () => {
+  const asked: Event = { ...started, prompt: [], compacts: true };
+
+  it('stands where the hand-over was written, with how much shorter the conversation is', () => {
+    const chat = chatOf(asked, { type: 'compacting', turnId: 't', reason: 'full' });
+    assert.equal(chat.doing, 'Writing a hand-over');
+    chat.take({ seq: 3, at: 0, event: made('c') });
+    const card = chat.entries.at(-1);
+    assert.ok(card?.kind === 'handover' && card.written === 'Notes' && !card.corrected);
+    assert.equal(shorterInWords(card.compaction), '21.3k tokens instead of 153k');
+    assert.deepEqual(kinds(chat), ['handover'], 'a turn that only compacts is no word of the user');
+  });
+
+  it('shows what the user made of its notes, and goes with those that stand on it', () => {
+    const chat = chatOf(asked, made('c'), made('d'), { type: 'compactionCorrected', compactionId: 'd', written: 'Mine' });
+    const cards = chat.entries.flatMap((entry) => (entry.kind === 'handover' ? [entry] : []));
+    assert.deepEqual(cards.map(({ written, corrected }) => [written, corrected]), [['Notes', false], ['Mine', true]]);
+    chat.takeChanged();
+    chat.take({ seq: 5, at: 0, event: { type: 'compactionTakenBack', compactionId: 'c' } });
+    assert.deepEqual(cards.map(({ takenBack }) => takenBack), [true, true]);
+    assert.equal(chat.takeChanged().size, 2);
+  });
+});
 
 describe('the chat', () => {
   it('streams an answer and holds the whole one in its place', () => {

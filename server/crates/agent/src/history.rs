@@ -9,11 +9,13 @@
 //! - nothing stands between a call and its result: words of the user and notes wait for the round's end;
 //! - no message and no text in one is empty.
 //!
-//! Messages are only ever added at the end, so that a request's bytes begin with those of the one before it; the one
-//! exception is [`Event::ContextTrimmed`]. This counts between [`settled`](History::is_settled) moments, which are
-//! those at which requests are made. For the same reason neighbouring user messages stay apart: joining them, for a
-//! vendor that wants roles to alternate, is its adapter's work.
+//! Messages are only ever added at the end, so that a request's bytes begin with those of the one before it; the
+//! exceptions are [`Event::ContextTrimmed`], and [`Event::Compacted`] with what is done to a hand-over. This counts
+//! between [`settled`](History::is_settled) moments, which are those at which requests are made. For the same reason
+//! neighbouring user messages stay apart: joining them, for a vendor that wants roles to alternate, is its adapter's
+//! work.
 
+mod conversation;
 mod levels;
 mod words;
 
@@ -25,36 +27,38 @@ use ports::model::{Before, Message, UserBlock};
 use ports::tool::interrupted;
 use protocol::content::Usage;
 use protocol::event::Severity;
-use protocol::model::Thinks;
-use protocol::{AssistantBlock, Event, MessageId, SessionId, ToolCallId, ToolResult};
+use protocol::model::{ThinkingLevel, Thinks};
+use protocol::{AssistantBlock, CompactionId, Event, MessageId, PromptBlock, SessionId, ToolCallId, ToolResult};
 use serde_json::Value;
 
-use self::levels::Levels;
-use crate::tags;
+pub use self::conversation::Words;
+use self::conversation::{Conversation, Step};
+use crate::{handover, tags};
 
 /// The text that the model reads in place of a result of a call that was not begun.
 pub const NOT_BEGUN: &str = "interrupted: the server ended before the call began; nothing was done";
-/// The text that the model reads in place of a result that was trimmed.
-pub const TRIMMED: &str = "[removed to make room in the context; call the tool again if this is still needed]";
+/// The beginning of the text that the model reads in place of a result that was trimmed. The rest says how it is read
+/// again.
+pub const TRIMMED: &str = "[removed to make room in the context";
 
 /// A conversation as the model sees it.
 #[derive(Clone, Debug, Default)]
 pub struct History {
-    messages: Vec<Arc<Message>>,
+    conversation: Conversation,
     /// The message that streams in: text so far.
     streaming: Option<(MessageId, String)>,
     /// The calls of the last assistant message, while one of them has no result.
     round: Option<Round>,
-    /// The messages that were said in the meantime; they follow when round or stream is over.
-    waiting: Vec<Arc<Message>>,
-    /// The levels that models were told to think at.
-    levels: Levels,
+    /// The messages that were said in the meantime, and the levels; they follow when round or stream is over.
+    waiting: Vec<Step>,
     /// The name that the vendor of the last answer gave it.
     answer: Option<Value>,
     /// The warnings that the user was given.
     warnings: HashSet<String>,
-    /// The index of the message in which the result of a call stands.
-    results: HashMap<ToolCallId, usize>,
+    /// True if the last hand-over that was begun came to nothing.
+    has_failed_to_compact: bool,
+    /// The facts of the hand-overs, for when what a model wrote of one is corrected.
+    facts: HashMap<CompactionId, Arc<str>>,
     /// Every call ever made.
     calls: HashSet<ToolCallId>,
     /// The user's own commands that run and are part of the context: what was typed.
@@ -101,6 +105,11 @@ impl History {
     /// Takes in the next event. Events that do not concern the model change nothing.
     pub fn apply(&mut self, event: &Event) {
         match event {
+            Event::TurnStarted { compacts: true, .. } => {
+                self.in_turn = true;
+                self.settle_stream();
+                self.close_round();
+            }
             Event::TurnStarted { prompt, context, model, thinks, .. } => {
                 self.in_turn = true;
                 self.settle_stream();
@@ -110,18 +119,18 @@ impl History {
                 }
                 // It stands before what the turn begins with, which is new to the model in any case.
                 if let Some(Thinks { level, .. }) = thinks {
-                    self.levels.set(model, *level, self.place());
+                    self.set_level(model, *level);
                 }
                 if goes_on {
                     // The turn goes on: open calls stay open, so that one that waited for an answer can be taken up.
                     self.say(words::user(context, &[]));
                     self.ensure_something_to_answer();
                 } else {
-                    self.say(words::user(context, prompt));
+                    self.say_prompt(context, prompt);
                 }
             }
-            Event::TurnModelChanged { model, thinking, .. } => self.levels.set(model, *thinking, self.place()),
-            Event::Steered { prompt, context, .. } => self.say(words::user(context, prompt)),
+            Event::TurnModelChanged { model, thinking, .. } => self.set_level(model, *thinking),
+            Event::Steered { prompt, context, .. } => self.say_prompt(context, prompt),
             Event::Noted { text, .. } => {
                 if let Some(at) = self.untold.iter().position(|untold| untold == text) {
                     self.untold.remove(at);
@@ -173,7 +182,25 @@ impl History {
                 }
                 self.result(result);
             }
-            Event::ContextTrimmed { tool_call_ids, .. } => tool_call_ids.iter().for_each(|id| self.trim(id)),
+            Event::ContextTrimmed { tool_call_ids, kept, .. } => {
+                let kept = kept.iter().map(String::as_str).chain(std::iter::repeat(""));
+                tool_call_ids.iter().zip(kept).for_each(|(id, kept)| self.trim(id, kept));
+            }
+            Event::Compacted { compaction, .. } => {
+                self.has_failed_to_compact = false;
+                let (id, facts) = (&compaction.compaction_id, Arc::from(compaction.facts.as_str()));
+                let text = handover::for_model(&compaction.facts, compaction.written.as_deref());
+                self.conversation.compact(id, compaction.messages as usize, text.into());
+                self.facts.entry(id.clone()).or_insert(facts);
+            }
+            Event::CompactionFailed { .. } => self.has_failed_to_compact = true,
+            Event::CompactionCorrected { compaction_id, written } => {
+                if let Some(facts) = self.facts.get(compaction_id) {
+                    let text = handover::for_model(facts, Some(written));
+                    self.conversation.correct(compaction_id, text.into());
+                }
+            }
+            Event::CompactionTakenBack { compaction_id } => self.conversation.take_back(compaction_id),
             // The streamed part of an answer that was cancelled, or cut off with the server, stays said.
             Event::TurnEnded { .. } => {
                 self.settle_stream();
@@ -191,22 +218,53 @@ impl History {
 
     /// The messages for the next request. Costs a reference count per message.
     pub fn messages(&self) -> Vec<Arc<Message>> {
-        let mut messages = self.messages.clone();
+        let mut messages = self.conversation.messages().to_vec();
         if let Some(round) = &self.round {
             messages.push(Arc::new(Message::ToolResults(round.results())));
         }
-        messages.extend(self.waiting.iter().cloned());
+        messages.extend(self.waiting.iter().filter_map(|step| match step {
+            Step::Message(message, _) => Some(Arc::clone(message)),
+            Step::Level(..) | Step::Trimmed(..) | Step::Compacted(..) => None,
+        }));
         messages
+    }
+
+    /// The last place at or before this one at which the conversation can be cut, so that a call and its result stay
+    /// together. A place is the number of messages before it.
+    pub fn cut_before(&self, place: usize) -> usize {
+        conversation::cut_before(self.conversation.messages(), place)
+    }
+
+    /// The words of the user, in their order, also those that a hand-over has.
+    pub fn words(&self) -> &[Words] {
+        self.conversation.words()
+    }
+
+    /// The hand-over at the conversation's beginning.
+    pub fn handover(&self) -> Option<&CompactionId> {
+        self.conversation.handovers().last()
+    }
+
+    /// The hand-overs that stand, each in the conversation that the next one stands for.
+    pub fn handovers(&self) -> &[CompactionId] {
+        self.conversation.handovers()
+    }
+
+    /// True if the last hand-over that was begun came to nothing.
+    pub fn has_failed_to_compact(&self) -> bool {
+        self.has_failed_to_compact
     }
 
     /// The number of messages up to the last one that is whole.
     pub fn settled(&self) -> usize {
-        self.messages.len()
+        self.conversation.messages().len()
     }
 
     /// The requests so far, for the next one to a model, which is named by its id.
     pub fn before(&self, model: &str) -> Before {
-        Before { in_conversation: true, answer: self.answer.clone(), levels: self.levels.of(model) }
+        let open = usize::from(self.round.is_some());
+        let levels = conversation::levels_of(&self.conversation, &self.waiting, open, model);
+        Before { in_conversation: true, answer: self.answer.clone(), levels }
     }
 
     /// Returns the results of the user's own commands while the turn runs, in words that it has yet to be told by a
@@ -238,34 +296,50 @@ impl History {
 
     /// The results that still stand in full in all but the last `keep` rounds, oldest first: what can be trimmed.
     pub fn trimmable(&self, keep: usize) -> Vec<&ToolResult> {
-        let rounds: Vec<_> = self.messages.iter().filter_map(|message| results_of(message)).collect();
+        let messages = self.conversation.messages().iter();
+        let rounds: Vec<_> = messages.filter_map(|message| results_of(message)).collect();
         let old = rounds.len().saturating_sub(keep);
-        rounds.into_iter().take(old).flatten().filter(|result| result.text.len() > TRIMMED.len()).collect()
+        let is_worth_it = |result: &&ToolResult| result.text.len() > LEAST_TRIMMED && !is_trimmed(&result.text);
+        rounds.into_iter().take(old).flatten().filter(is_worth_it).collect()
     }
 
     /// Adds a user's message, if there is anything in it: now, or as soon as nothing stands open.
     fn say(&mut self, blocks: Vec<UserBlock>) {
-        if blocks.is_empty() {
-            return;
-        }
-        self.waiting.push(Arc::new(Message::User(blocks)));
-        self.release();
+        self.say_with(blocks, None);
     }
 
-    /// The number of messages that stand before the next one that is said.
-    fn place(&self) -> usize {
-        self.messages.len() + usize::from(self.round.is_some()) + self.waiting.len()
+    /// Adds a prompt, with what its mentions came to.
+    fn say_prompt(&mut self, context: &str, prompt: &[PromptBlock]) {
+        self.say_with(words::user(context, prompt), Some(words::typed(prompt)).filter(|typed| !typed.is_empty()));
+    }
+
+    fn say_with(&mut self, blocks: Vec<UserBlock>, typed: Option<String>) {
+        if !blocks.is_empty() {
+            self.waiting.push(Step::Message(Arc::new(Message::User(blocks)), typed.map(Into::into)));
+            self.release();
+        }
+    }
+
+    fn set_level(&mut self, model: &str, level: Option<ThinkingLevel>) {
+        self.waiting.push(Step::Level(model.to_owned(), level));
+        self.release();
     }
 
     fn release(&mut self) {
         if self.is_settled() {
-            self.messages.append(&mut self.waiting);
+            self.waiting.drain(..).for_each(|step| self.conversation.push(step));
         }
+    }
+
+    /// Adds a message of the model's, or the results of its calls.
+    fn push(&mut self, message: Message) {
+        self.conversation.push(Step::Message(Arc::new(message), None));
     }
 
     /// A request must end with something to answer; not every vendor takes one that ends with the model's own words.
     fn ensure_something_to_answer(&mut self) {
-        let answered = matches!(self.messages.last().map(|last| &**last), None | Some(Message::Assistant(_)));
+        let last = self.conversation.messages().last();
+        let answered = matches!(last.map(|last| &**last), None | Some(Message::Assistant(_)));
         if answered && self.is_settled() {
             self.say(words::go_on());
         }
@@ -274,7 +348,7 @@ impl History {
     fn settle_stream(&mut self) {
         if let Some((_, text)) = self.streaming.take() {
             if !text.trim().is_empty() {
-                self.messages.push(Arc::new(Message::Assistant(vec![AssistantBlock::text(text)])));
+                self.push(Message::Assistant(vec![AssistantBlock::text(text)]));
             }
             self.release();
         }
@@ -299,7 +373,7 @@ impl History {
         if blocks.iter().all(|block| matches!(block, AssistantBlock::Thinking { .. })) {
             return self.release();
         }
-        self.messages.push(Arc::new(Message::Assistant(blocks)));
+        self.push(Message::Assistant(blocks));
         if calls.is_empty() {
             return self.release();
         }
@@ -316,15 +390,19 @@ impl History {
     /// Gives a call of the open round another input. It has not been part of a request yet.
     fn rewrite(&mut self, id: &ToolCallId, now: &Value) {
         let is_open = self.round.as_ref().is_some_and(|round| round.calls.iter().any(|call| call.id == *id));
-        let last = self.messages.last_mut().filter(|_| is_open).map(Arc::make_mut);
-        let Some(Message::Assistant(blocks)) = last else { return };
-        for block in blocks {
-            if let AssistantBlock::ToolCall { id: other, input, .. } = block
-                && other == id
-            {
-                input.clone_from(now);
-            }
+        if !is_open {
+            return;
         }
+        self.conversation.change_last(|last| {
+            let Message::Assistant(blocks) = last else { return };
+            for block in blocks {
+                if let AssistantBlock::ToolCall { id: other, input, .. } = block
+                    && other == id
+                {
+                    input.clone_from(now);
+                }
+            }
+        });
     }
 
     /// Takes a result; one for a call that is not open is not the model's business any more.
@@ -345,27 +423,16 @@ impl History {
 
     fn close_round(&mut self) {
         if let Some(round) = self.round.take() {
-            let results = round.results();
-            let place = self.messages.len();
-            self.results.extend(results.iter().map(|result| (result.tool_call_id.clone(), place)));
-            self.messages.push(Arc::new(Message::ToolResults(results)));
+            self.push(Message::ToolResults(round.results()));
             self.release();
         }
     }
 
-    fn trim(&mut self, id: &ToolCallId) {
-        let shorten = |result: &mut ToolResult| {
-            if result.tool_call_id == *id && result.text.len() > TRIMMED.len() {
-                TRIMMED.clone_into(&mut result.text);
-            }
-        };
-        if let Some(round) = &mut self.round {
-            round.results.values_mut().for_each(shorten);
+    fn trim(&mut self, id: &ToolCallId, kept: &str) {
+        if let Some(result) = self.round.as_mut().and_then(|round| round.results.get_mut(id)) {
+            conversation::shorten(result, kept);
         }
-        let place = self.results.get(id).and_then(|place| self.messages.get_mut(*place));
-        if let Some(Message::ToolResults(results)) = place.map(Arc::make_mut) {
-            results.iter_mut().for_each(shorten);
-        }
+        self.conversation.push(Step::Trimmed(id.clone(), kept.to_owned()));
     }
 }
 
@@ -381,6 +448,14 @@ impl Round {
         };
         self.calls.iter().map(result).collect()
     }
+}
+
+/// A shorter result is not worth the words that say it was trimmed.
+const LEAST_TRIMMED: usize = 240;
+
+/// True if this is the text in the place of a result that was trimmed.
+pub(crate) fn is_trimmed(text: &str) -> bool {
+    text.starts_with(TRIMMED)
 }
 
 fn results_of(message: &Message) -> Option<&Vec<ToolResult>> {

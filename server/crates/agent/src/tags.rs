@@ -5,8 +5,11 @@ use std::borrow::Cow;
 /// The tag of notes, which come from the editor.
 pub(crate) const NOTE: &str = "azimuth_note";
 
+/// The tag of a hand-over.
+pub(crate) const HANDOVER: &str = "azimuth_handover";
+
 /// The tags that only we may write. That of files in an answer has a mark instead ([`crate::file_blocks`]).
-const OURS: [&str; 2] = [NOTE, "project_rules"];
+const OURS: [&str; 3] = [NOTE, HANDOVER, "project_rules"];
 
 /// A text that is not ours, with our tags in it written so that they are none (`&lt;azimuth_note>`).
 pub fn quoted(text: &str) -> Cow<'_, str> {

@@ -6,6 +6,7 @@
 
 mod budget;
 mod circles;
+mod compacting;
 mod live;
 mod making;
 mod mending;
@@ -37,11 +38,14 @@ use tokio_util::sync::CancellationToken;
 
 use self::budget::Budget;
 use self::circles::Circles;
+pub use self::compacting::Asked as CompactionAsked;
+use self::compacting::Refills;
 use self::making::Asked;
 use self::mending::left_broken;
 use self::request::BrokenOff;
 use self::retry::Failures;
 pub use self::retry::{RetryPolicy, RetryWait};
+use crate::context::Counted;
 use crate::dispatch::{Ended, Gate};
 use crate::file_blocks;
 use crate::history::{History, OpenCall};
@@ -109,6 +113,14 @@ pub struct TurnContext {
     pub retry_wait: RetryWait,
     /// Where the turn stops, waits and cuts.
     pub limits: Limits,
+    /// True if a hand-over takes the place of the conversation's beginning once the context is full.
+    pub compacts: bool,
+    /// The compaction that the user asked for.
+    pub compaction: Option<CompactionAsked>,
+    /// True if the turn is only for that.
+    pub only_compacts: bool,
+    /// The last count of the conversation by the model's vendor.
+    pub counted: Option<Counted>,
 }
 
 /// The turn's limits.
@@ -170,11 +182,20 @@ pub struct TurnOutcome {
 ///
 /// A tool that panics is a failed tool. A panic of anything else is the caller's to catch.
 pub async fn run(context: TurnContext) -> TurnOutcome {
-    let answered = context.answered.clone();
+    let (answered, compaction, only_compacts) =
+        (context.answered.clone(), context.compaction.clone(), context.only_compacts);
     let mut turn = Turn::new(context);
     let cut_before = file_blocks::last_cut(&turn.history.messages());
     until_cancelled(&turn.gate.cancel, turn.gate.hooks.before_turn(&turn.point())).await;
-    let End { stop, error } = turn.work(answered).await;
+    let compacted = match compaction {
+        Some(asked) => turn.compact_as_asked(asked).await,
+        None => Ok(()),
+    };
+    let End { stop, error } = match compacted {
+        Err(end) => end,
+        Ok(()) if only_compacts => StopReason::EndTurn.into(),
+        Ok(()) => turn.work(answered).await,
+    };
     match stop {
         // It ended of itself, after nothing more was said.
         StopReason::EndTurn | StopReason::MaxTokens => {}
@@ -225,6 +246,11 @@ struct Turn {
     history: History,
     budget: Budget,
     circles: Circles,
+    /// True if a hand-over takes the place of the conversation's beginning once the context is full.
+    compacts: bool,
+    /// The hand-overs of this turn.
+    compactions: u32,
+    refills: Refills,
     messages: u32,
     /// The requests in a row that failed, or whose answer broke off.
     failures: Failures,
@@ -268,7 +294,8 @@ impl Turn {
     fn new(context: TurnContext) -> Self {
         let info = context.model.info();
         let tools = context.offered;
-        let budget = Budget::new(info, context.model.thinking_tokens(), &context.system, &tools);
+        let mut budget = Budget::new(info, context.model.thinking_tokens(), &context.system, &tools);
+        budget.knows(context.counted);
         let mut limits = context.limits;
         limits.result_bytes = limits.result_bytes.min(budget::longest_result(info.context_tokens));
         Self {
@@ -296,6 +323,9 @@ impl Turn {
             history: context.history,
             budget,
             circles: Circles::default(),
+            compacts: context.compacts,
+            compactions: 0,
+            refills: Refills::default(),
             messages: 0,
             failures: Failures::new(context.retry),
             tried: Vec::new(),

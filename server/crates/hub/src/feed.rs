@@ -263,6 +263,8 @@ fn is_durable(event: &Event) -> bool {
             | Event::FilesChanged { .. }
             | Event::FileSeen { .. }
             | Event::CheckpointRestored { .. }
+            | Event::CompactionCorrected { .. }
+            | Event::CompactionTakenBack { .. }
     )
 }
 

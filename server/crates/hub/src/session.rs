@@ -16,6 +16,7 @@ mod checkpoints;
 mod children;
 mod clients;
 mod edits;
+mod facts;
 mod gate;
 mod halves;
 mod hosting;
@@ -455,6 +456,10 @@ impl Session {
 
     /// Adds an event to the log, and to what the log comes to.
     fn record(&mut self, event: Event) {
+        // The model no longer sees of the files what it saw.
+        if event.changes_conversation() {
+            self.reading.seen.forget_differences();
+        }
         self.tell_parent(&event);
         self.state.apply(&event);
         self.log.record(event);

@@ -5,13 +5,14 @@
 //! there are the data that go through them: [`edit`] (what an edit comes to), [`partial`] (a call that still arrives),
 //! [`hooks`] (who else has a say), [`children`] (sessions that a session starts), [`tool_names`], [`file_block`] (calls
 //! that were files in an answer's text), [`counts`] (numbers about suggestions), [`spent`] (what requests used and
-//! cost), [`date`] (the calendar of days that are counted).
+//! cost), [`date`] (the calendar of days that are counted), [`facts`] (what a log tells of a session's work).
 
 pub mod children;
 pub mod complete;
 pub mod counts;
 pub mod date;
 pub mod edit;
+pub mod facts;
 pub mod file_block;
 pub mod hooks;
 pub mod model;

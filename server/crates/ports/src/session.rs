@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use crate::children::Children;
 use crate::edit::{EditPlan, EditRefused, Proposed};
+use crate::facts::Facts;
 
 /// The port from a turn to its session.
 #[async_trait]
@@ -83,6 +84,11 @@ pub trait Session: Send + Sync {
     /// session has recorded it ([`Event::Steered`], [`Event::Noted`]) when it gives it, so that a crash between the two
     /// loses nothing.
     async fn interjections(&self) -> Vec<Interjection>;
+
+    /// What the log tells of the session's work, for a hand-over; by default nothing.
+    async fn facts(&self) -> Facts {
+        Facts::default()
+    }
 
     /// The names of the secrets in a call's input, whose values it has; an empty name if it is not known which there
     /// are. By default none.

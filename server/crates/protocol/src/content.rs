@@ -298,3 +298,15 @@ impl std::ops::AddAssign for Usage {
         self.cache_write_hour = self.cache_write_hour.saturating_add(more.cache_write_hour);
     }
 }
+
+/// The severity of a notice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Severity {
+    /// Good to know.
+    Info,
+    /// Something may not be as expected.
+    Warning,
+    /// Something failed.
+    Error,
+}

@@ -4,46 +4,26 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub use self::sequenced::{EventParams, SequencedEvent};
 pub use crate::checkpoint::SeenOccasion;
 use crate::checkpoint::{ChangedFile, Direction, FileImage, RestoredFile};
+use crate::compaction::{Compaction, CompactionReason};
+pub use crate::content::Severity;
 use crate::content::{Location, Opening, PlanEntry, SideRole, Timing, ToolKind, Usage};
 use crate::model::{AccountSwitch, SwitchReason, ThinkingLevel, Thinks};
 use crate::permission::{PermissionOutcome, PermissionRequest};
+pub use crate::review::ApplyOutcome;
 use crate::review::{AutoScope, Decision, Proposal};
 use crate::session::{Mode, Purpose, Terms};
 use crate::terminal::{TerminalInfo, Typist};
 use crate::turn::StopReason;
 use crate::{
-    AssistantBlock, HunkId, MessageId, PermissionId, PromptBlock, ProposalId, QueueId, SessionId, TerminalId,
-    ToolCallId, ToolResult, TurnId,
+    AssistantBlock, CompactionId, HunkId, MessageId, PermissionId, PromptBlock, ProposalId, QueueId, SessionId,
+    TerminalId, ToolCallId, ToolResult, TurnId,
 };
 
 mod kinds;
-
-/// Parameters of the notification `azimuth/event`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct EventParams {
-    /// The session.
-    pub session_id: SessionId,
-    /// The event with its number.
-    #[serde(flatten)]
-    pub event: SequencedEvent,
-}
-
-/// An event with its number in the session.
-// `E` is another type only for who hands events on as JSON, without a look into them.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-#[schemars(rename = "SequencedEvent")]
-pub struct SequencedEvent<E = Event> {
-    /// Its number in the session: 1, 2, 3, … without gaps.
-    pub seq: u64,
-    /// The time of the event.
-    pub at: u64,
-    /// The event itself.
-    pub event: E,
-}
+mod sequenced;
 
 /// An event of a session.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -133,6 +113,9 @@ pub enum Event {
         /// The level at which the model thinks. Absent in logs of older versions.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         thinks: Option<Thinks>,
+        /// True if it only compacts the conversation: the model does not read the prompt.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        compacts: bool,
     },
     /// The user said something to the running turn; the model reads it from here on.
     Steered {
@@ -524,6 +507,44 @@ pub enum Event {
         turn_id: TurnId,
         /// The calls whose results the model no longer sees.
         tool_call_ids: Vec<ToolCallId>,
+        /// How the model reads those again that are kept, in words, in the same order; empty for one that is not, and
+        /// in logs of older versions.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        kept: Vec<String>,
+    },
+    /// A hand-over is being written, for which the model is asked.
+    Compacting {
+        /// The turn.
+        turn_id: TurnId,
+        /// The reason.
+        reason: CompactionReason,
+    },
+    /// The beginning of the conversation was replaced by a hand-over.
+    Compacted {
+        /// The turn; absent in a session that begins with one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        turn_id: Option<TurnId>,
+        /// The hand-over.
+        compaction: Box<Compaction>,
+    },
+    /// No hand-over could be written. The conversation stays as it is.
+    CompactionFailed {
+        /// The turn.
+        turn_id: TurnId,
+        /// The reason, and what to do.
+        error: String,
+    },
+    /// The user corrected what a model wrote of a hand-over.
+    CompactionCorrected {
+        /// The hand-over.
+        compaction_id: CompactionId,
+        /// The text in its place.
+        written: String,
+    },
+    /// The user took a hand-over back: the model sees the messages again for which it stood.
+    CompactionTakenBack {
+        /// The hand-over.
+        compaction_id: CompactionId,
     },
     /// A model was asked outside a turn. It counts for the session's usage and cost.
     SideAsked {
@@ -569,32 +590,5 @@ pub enum Event {
         /// or if it is unknown.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         new_errors: Option<u32>,
-    },
-}
-
-/// The severity of a notice.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Severity {
-    /// Good to know.
-    Info,
-    /// Something may not be as expected.
-    Warning,
-    /// Something failed.
-    Error,
-}
-
-/// The outcome of applying an edit.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
-pub enum ApplyOutcome {
-    /// The expected text was seen.
-    Verified,
-    /// The client agreed, but did not show the text in time.
-    Unverified,
-    /// Nothing was changed.
-    Failed {
-        /// The reason.
-        reason: String,
     },
 }

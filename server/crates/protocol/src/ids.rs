@@ -58,4 +58,6 @@ ids! {
     TerminalId;
     /// A prompt that waits for the running turn to end.
     QueueId;
+    /// A hand-over, which stands for the beginning of a conversation.
+    CompactionId;
 }

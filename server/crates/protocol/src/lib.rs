@@ -11,6 +11,7 @@
 pub mod auth;
 pub mod beginnings;
 pub mod checkpoint;
+pub mod compaction;
 pub mod content;
 pub mod costs;
 pub mod editor;
@@ -34,4 +35,6 @@ pub mod turn;
 pub use content::{AssistantBlock, Position, PromptBlock, Range, ToolResult};
 pub use errors::ErrorCode;
 pub use event::{Event, SequencedEvent};
-pub use ids::{HunkId, MessageId, PermissionId, ProposalId, QueueId, SessionId, TerminalId, ToolCallId, TurnId};
+pub use ids::{
+    CompactionId, HunkId, MessageId, PermissionId, ProposalId, QueueId, SessionId, TerminalId, ToolCallId, TurnId,
+};

@@ -248,3 +248,18 @@ pub struct ReviewDecideParams {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
 }
+
+/// The outcome of applying an edit.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum ApplyOutcome {
+    /// The expected text was seen.
+    Verified,
+    /// The client agreed, but did not show the text in time.
+    Unverified,
+    /// Nothing was changed.
+    Failed {
+        /// The reason.
+        reason: String,
+    },
+}

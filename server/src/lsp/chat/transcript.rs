@@ -172,6 +172,14 @@ impl Transcript {
             }
             Entry::OwnEnded { typed, text, exit_code, .. } => self.ran(&typed, text, exit_code),
             Entry::Notice { severity: Severity::Warning | Severity::Error, text } => self.say(text),
+            Entry::Compacted(compaction) => {
+                let can = "`/compact --correct <text>` replaces the notes, `/compact --undo` takes all of it back.";
+                self.say(&format!("{} {can}", words::of_handover(compaction)));
+                if let Some(written) = &compaction.written {
+                    self.paragraph(&shown(written));
+                }
+            }
+            Entry::HandoverChanged { is_back } => self.say(words::of_changed_handover(is_back)),
             Entry::TurnEnded { error, .. } => {
                 self.end_line();
                 if let Some(error) = error {
@@ -185,6 +193,7 @@ impl Transcript {
             | Entry::ChildCalls { .. }
             | Entry::Model { .. }
             | Entry::Trimmed { .. }
+            | Entry::Compacting
             | Entry::Notice { severity: Severity::Info, .. } => {}
         }
     }
@@ -378,6 +387,7 @@ mod tests {
             model: "m".into(),
             mode: Mode::Agent,
             thinks: None,
+            compacts: false,
         }
     }
 

@@ -246,6 +246,37 @@
 ---@field format? boolean It answers `azimuth/editor/format`.
 ---@field query? boolean It answers `azimuth/editor/query`.
 
+---A hand-over: the text that stands for the beginning of a conversation.
+---@class azimuth.Compaction
+---@field compactionId azimuth.CompactionId The hand-over.
+---@field reason azimuth.CompactionReason The reason.
+---@field messages integer The number of messages that it stands for, of those that the model saw until then: the first of them.
+---@field facts string The facts that the session's log tells, in Markdown. The words of the user are among them as they were typed.
+---@field before integer The tokens of a request before.
+---@field after integer The tokens of a request after it, estimated.
+---@field written? string The part that a model wrote, in Markdown: what was decided, what failed, what is next. Absent if no model did.
+---@field focus? string The subject that the user asked to pay attention to.
+
+---Parameters of `azimuth/compaction/correct`.
+---@class azimuth.CompactionCorrectParams
+---@field sessionId azimuth.SessionId The session.
+---@field compactionId azimuth.CompactionId The hand-over.
+---@field written string The text in place of the part that a model wrote. Blank for none.
+
+---A hand-over, which stands for the beginning of a conversation.
+---@alias azimuth.CompactionId string
+
+---Why a conversation is compacted.
+---@alias azimuth.CompactionReason
+---| "asked" # The user asked for it.
+---| "full" # The context is full.
+---| "refused" # The model's vendor refused a request as too long.
+
+---Parameters of `azimuth/compaction/takeBack`.
+---@class azimuth.CompactionTakeBackParams
+---@field sessionId azimuth.SessionId The session.
+---@field compactionId? azimuth.CompactionId The hand-over; absent for the last one.
+
 ---A completion of the prompt.
 ---@class azimuth.CompletionItem
 ---@field kind azimuth.CompletionKind Its kind.
@@ -395,6 +426,7 @@
 ---@field model string The model's id.
 ---@field mode azimuth.Mode The mode.
 ---@field thinks? azimuth.Thinks The level at which the model thinks. Absent in logs of older versions.
+---@field compacts? boolean True if it only compacts the conversation: the model does not read the prompt.
 
 ---The user said something to the running turn; the model reads it from here on.
 ---@class azimuth.Event.Steered
@@ -657,6 +689,36 @@
 ---@field type "contextTrimmed"
 ---@field turnId azimuth.TurnId The turn.
 ---@field toolCallIds azimuth.ToolCallId[] The calls whose results the model no longer sees.
+---@field kept? string[] How the model reads those again that are kept, in words, in the same order; empty for one that is not, and in logs of older versions.
+
+---A hand-over is being written, for which the model is asked.
+---@class azimuth.Event.Compacting
+---@field type "compacting"
+---@field turnId azimuth.TurnId The turn.
+---@field reason azimuth.CompactionReason The reason.
+
+---The beginning of the conversation was replaced by a hand-over.
+---@class azimuth.Event.Compacted
+---@field type "compacted"
+---@field compaction azimuth.Compaction The hand-over.
+---@field turnId? azimuth.TurnId The turn; absent in a session that begins with one.
+
+---No hand-over could be written. The conversation stays as it is.
+---@class azimuth.Event.CompactionFailed
+---@field type "compactionFailed"
+---@field turnId azimuth.TurnId The turn.
+---@field error string The reason, and what to do.
+
+---The user corrected what a model wrote of a hand-over.
+---@class azimuth.Event.CompactionCorrected
+---@field type "compactionCorrected"
+---@field compactionId azimuth.CompactionId The hand-over.
+---@field written string The text in its place.
+
+---The user took a hand-over back: the model sees the messages again for which it stood.
+---@class azimuth.Event.CompactionTakenBack
+---@field type "compactionTakenBack"
+---@field compactionId azimuth.CompactionId The hand-over.
 
 ---A model was asked outside a turn. It counts for the session's usage and cost.
 ---@class azimuth.Event.SideAsked
@@ -728,6 +790,11 @@
 ---| azimuth.Event.CheckpointRestored
 ---| azimuth.Event.Notice
 ---| azimuth.Event.ContextTrimmed
+---| azimuth.Event.Compacting
+---| azimuth.Event.Compacted
+---| azimuth.Event.CompactionFailed
+---| azimuth.Event.CompactionCorrected
+---| azimuth.Event.CompactionTakenBack
 ---| azimuth.Event.SideAsked
 ---| azimuth.Event.ContextUsed
 ---| azimuth.Event.TurnEnded
@@ -2380,6 +2447,10 @@ M.requests = {
   checkpoint_undo = "azimuth/checkpoint/undo",
   ---Redoes what was undone, by the same rules. Params: `azimuth.CheckpointRestoreParams`. Result: `azimuth.CheckpointRestoreResult`.
   checkpoint_redo = "azimuth/checkpoint/redo",
+  ---Replaces what a model wrote of a hand-over. The model reads the new text from the next request on. Params: `azimuth.CompactionCorrectParams`. Result: `azimuth.Done`.
+  compaction_correct = "azimuth/compaction/correct",
+  ---Takes a hand-over back: from the next request on the model sees the messages again for which it stood. Params: `azimuth.CompactionTakeBackParams`. Result: `azimuth.Done`.
+  compaction_takeBack = "azimuth/compaction/takeBack",
   ---Lists a session's terminals: its shell and its jobs. Params: `azimuth.TerminalListParams`. Result: `azimuth.TerminalListResult`.
   terminal_list = "azimuth/terminal/list",
   ---Follows a terminal's output from an offset on. Params: `azimuth.TerminalOpenParams`. Result: `azimuth.TerminalOpenResult`.
@@ -2556,6 +2627,11 @@ M.event_kinds = {
   "checkpointRestored",
   "notice",
   "contextTrimmed",
+  "compacting",
+  "compacted",
+  "compactionFailed",
+  "compactionCorrected",
+  "compactionTakenBack",
   "sideAsked",
   "contextUsed",
   "turnEnded",

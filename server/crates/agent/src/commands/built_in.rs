@@ -1,6 +1,7 @@
 //! Our own commands: how each is written, described and read. What they do is the hub's, which has a function for each
 //! type.
 
+mod compaction;
 mod models;
 
 use std::borrow::Cow;
@@ -9,6 +10,7 @@ use protocol::checkpoint::Direction;
 use protocol::mode::{Edits, Mode};
 use protocol::review::AutoScope;
 
+pub use self::compaction::{Compact, Summarize};
 pub use self::models::{ChooseModel, ChooseThinking};
 use super::{Choice, Choices, Command, Definition, Does, Effects, Flag, Words};
 
@@ -43,6 +45,8 @@ pub fn all() -> Vec<Command> {
         command::<Resume>(),
         command::<Conversations>(),
         command::<Context>(),
+        command::<Compact>(),
+        command::<Summarize>(),
         command::<Costs>(),
         command::<Usage>(),
         command::<Providers>(),

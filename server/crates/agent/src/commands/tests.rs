@@ -3,8 +3,11 @@ use protocol::PromptBlock;
 use protocol::review::AutoScope;
 use protocol::role::Role;
 
-use super::built_in::{Auto, BuiltIn, ChooseMode, ChooseModel, NewProvider, Permissions, Providers, Trust};
+use super::built_in::{
+    Auto, BuiltIn, ChooseMode, ChooseModel, Compact, NewProvider, Permissions, Providers, Summarize, Trust,
+};
 use super::*;
+use crate::turn::CompactionAsked;
 
 /// Answers with the words that it was given, or as it is told.
 struct Echo(Option<Result<&'static str, &'static str>>);
@@ -220,6 +223,23 @@ fn permission_rules_are_listed_and_taken_back_by_their_number() {
 }
 
 #[test]
+fn a_compaction_takes_all_of_its_line() {
+    let compact = read::<Compact>;
+    let write = |focus: Option<&str>, keep_last| {
+        Ok(Compact::Write(CompactionAsked { focus: focus.map(str::to_owned), keep_last }))
+    };
+    assert_eq!(compact("/compact"), write(None, None));
+    assert_eq!(compact("/compact --keep-last 4 the parser"), write(Some("the parser"), Some(4)));
+    assert_eq!(compact("/compact --undo"), Ok(Compact::TakeBack));
+    assert_eq!(compact("/compact --correct  Say \"it\"."), Ok(Compact::Correct("Say \"it\".".to_owned())));
+    assert_eq!(read::<Summarize>("/summarize"), Ok(Summarize(Compact::Write(CompactionAsked::default()))));
+    assert_eq!(parse("/compact the parser\nNow go on.").remaining, "\nNow go on.");
+    for wrong in ["/compact --keep-last", "/compact --keep-last -1", "/compact --undo it", "/compact --correct"] {
+        assert!(compact(wrong).is_err(), "{wrong}");
+    }
+}
+
+#[test]
 fn what_is_wrong_with_a_command_is_said() {
     let said = |input| parse(input).invocations.pop().unwrap().effects.unwrap_err();
     let mode = said("/mode fast");
@@ -255,6 +275,7 @@ fn what_is_pasted_switches_nothing_on_and_takes_nothing_back() {
         "so /undo --over a.txt",
         "/help and /redo",
         "I /trust yes",
+        "read this /compact --undo",
     ] {
         assert!(typed(pasted).iter().all(|it| it == "/help"), "{pasted}");
         assert_eq!(parse(pasted).remaining, pasted.trim_start_matches("/help"), "it stays text");
@@ -374,7 +395,7 @@ fn labels(input: &str) -> Vec<String> {
 fn names_and_arguments_are_completed_best_first() {
     assert_eq!(labels("/"), Commands::built_in().iter().map(|it| format!("/{}", it.name)).collect::<Vec<_>>());
     assert_eq!(labels("/mo"), ["/model", "/mode"]);
-    assert_eq!(labels("/co"), ["/conversations", "/context", "/costs"]);
+    assert_eq!(labels("/co"), ["/conversations", "/context", "/compact", "/costs"]);
     assert_eq!(labels("/MODE"), ["/model", "/mode"]);
     assert_eq!(labels("/model GPT"), ["gpt-local", "openai/gpt-5"]);
     assert_eq!(labels("/model "), ["openai/gpt-5", "anthropic/claude", "gpt-local"]);

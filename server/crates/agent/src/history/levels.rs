@@ -18,6 +18,20 @@ impl Levels {
         }
     }
 
+    /// A hand-over has taken the place of the first so many messages: of each model's levels before, the last one counts.
+    pub(super) fn compact(&mut self, end: usize) {
+        let before: Vec<_> = self.0.extract_if(.., |(_, level)| level.at <= end).collect();
+        let mut kept: Vec<(String, LevelAt)> = Vec::new();
+        for (model, level) in before {
+            kept.retain(|(other, _)| *other != model);
+            kept.push((model, LevelAt { at: 0, ..level }));
+        }
+        for (_, level) in &mut self.0 {
+            level.at = level.at - end + 1;
+        }
+        self.0.splice(..0, kept);
+    }
+
     /// Those of a model.
     pub(super) fn of(&self, model: &str) -> Vec<LevelAt> {
         self.0.iter().filter(|(other, _)| other == model).map(|(_, level)| *level).collect()

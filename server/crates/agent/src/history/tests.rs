@@ -1,6 +1,7 @@
 use ports::model::LevelAt;
 use ports::tool::INTERRUPTED;
 use proptest::prelude::*;
+use protocol::compaction::{Compaction, CompactionReason};
 use protocol::content::{Opening, Position, Usage};
 use protocol::model::{SwitchReason, ThinkingLevel};
 use protocol::session::Mode;
@@ -58,7 +59,15 @@ fn text(text: &str) -> PromptBlock {
 
 fn started(context: &str, prompt: Vec<PromptBlock>) -> Event {
     let (model, mode) = ("m".to_owned(), Mode::Agent);
-    Event::TurnStarted { turn_id: TurnId::from("t"), prompt, context: context.to_owned(), model, mode, thinks: None }
+    Event::TurnStarted {
+        turn_id: TurnId::from("t"),
+        prompt,
+        context: context.to_owned(),
+        model,
+        mode,
+        thinks: None,
+        compacts: false,
+    }
 }
 
 fn steered(said: &str) -> Event {
@@ -116,7 +125,29 @@ fn ended(id: &str, said: &str) -> Event {
 
 fn trimmed(ids: &[&str]) -> Event {
     let tool_call_ids = ids.iter().map(|id| ToolCallId::from(*id)).collect();
-    Event::ContextTrimmed { turn_id: TurnId::from("t"), tool_call_ids }
+    Event::ContextTrimmed { turn_id: TurnId::from("t"), tool_call_ids, kept: vec![] }
+}
+
+fn compacted(id: &str, messages: u32) -> Event {
+    let compaction = Compaction {
+        compaction_id: id.into(),
+        reason: CompactionReason::Full,
+        messages,
+        facts: format!("facts {id}"),
+        written: Some("notes".to_owned()),
+        focus: None,
+        before: 2,
+        after: 1,
+    };
+    Event::Compacted { turn_id: Some("t".into()), compaction: Box::new(compaction) }
+}
+
+fn corrected(id: &str, written: &str) -> Event {
+    Event::CompactionCorrected { compaction_id: id.into(), written: written.to_owned() }
+}
+
+fn taken_back(id: &str) -> Event {
+    Event::CompactionTakenBack { compaction_id: id.into() }
 }
 
 fn over() -> Event {
@@ -278,7 +309,10 @@ fn trimmed_results_become_a_note_and_nothing_else_changes() {
     assert_eq!(history.trimmable(1).iter().map(|result| result.tool_call_id.as_str()).collect::<Vec<_>>(), ["a"]);
     let after = messages(&[before.as_slice(), &[trimmed(&["a", "b", "unknown"])]].concat());
     let mut expected = messages(&before);
-    expected[2] = Message::ToolResults(vec![result("a", TRIMMED), result("b", "short")]);
+    expected[2] = Message::ToolResults(vec![
+        result("a", &format!("{TRIMMED}; call the tool again if this is still needed]")),
+        result("b", "short"),
+    ]);
     assert_eq!(after, expected);
 }
 
@@ -361,6 +395,9 @@ fn any_event() -> impl Strategy<Value = Event> {
         (id(), said()).prop_map(|(id, said)| ended(id, said)),
         id().prop_map(|id| ended(id, &"long ".repeat(100))),
         prop::collection::vec(id(), 0..3).prop_map(|ids| trimmed(&ids)),
+        (id(), 0..9_u32).prop_map(|(id, messages)| compacted(id, messages)),
+        (id(), said()).prop_map(|(id, said)| corrected(id, said)),
+        id().prop_map(taken_back),
         Just(over()),
         (id(), any::<bool>()).prop_map(|(id, in_context)| ran(id, in_context)),
         (id(), said()).prop_map(|(id, said)| ran_out(id, said)),
@@ -385,7 +422,7 @@ proptest! {
         let mut settled = Vec::new();
         for event in &events {
             history.apply(event);
-            if matches!(event, Event::ContextTrimmed { .. }) {
+            if event.changes_conversation() {
                 settled.clear();
             }
             if history.is_settled() {
@@ -394,6 +431,27 @@ proptest! {
                 settled = messages;
             }
         }
+    }
+
+    #[test]
+    fn a_hand_over_that_is_taken_back_leaves_the_conversation_as_it_was(
+        events in prop::collection::vec(any_event(), 0..40),
+        messages in 0..20_u32,
+        after in prop::collection::vec(any_event(), 0..20),
+    ) {
+        // Going on depends on what there is to go on from.
+        let is_other = |event: &&Event| match event {
+            Event::TurnStarted { prompt, .. } => !words::is_empty(prompt),
+            Event::Compacted { .. } | Event::CompactionCorrected { .. } | Event::CompactionTakenBack { .. } => false,
+            _ => true,
+        };
+        let after: Vec<_> = after.iter().filter(is_other).cloned().collect();
+        let with = [&events[..], &[compacted("own", messages)], &after[..], &[taken_back("own")]].concat();
+        let without = [&events[..], &after[..]].concat();
+        let (with, without) = (History::from_events(&with), History::from_events(&without));
+        prop_assert_eq!(with.messages(), without.messages());
+        prop_assert_eq!(with.words(), without.words());
+        prop_assert_eq!(with.before("m"), without.before("m"));
     }
 
     #[test]
@@ -412,9 +470,51 @@ proptest! {
     }
 }
 
+#[test]
+fn a_hand_over_stands_for_the_beginning_and_can_be_corrected_and_taken_back() {
+    let before = [
+        started("context", vec![text("one")]),
+        completed("m1", vec![says("1"), call("a")]),
+        ended("a", &"long ".repeat(100)),
+        completed("m2", vec![says("2")]),
+        over(),
+        started("", vec![text("two")]),
+        completed("m3", vec![says("3"), call("b")]),
+        ended("b", "B"),
+    ];
+    let all = messages(&before);
+    let after = |more: &[Event]| messages(&[&before[..], more].concat());
+    let handover = |written: &str| user(&[&handover::for_model("facts c", Some(written))]);
+    assert_eq!(after(&[compacted("c", 4)]), [&[handover("notes")], &all[4..]].concat());
+    // A call and its result stay together.
+    assert_eq!(after(&[compacted("c", 2)])[1..], all[1..]);
+    assert_eq!(after(&[compacted("c", 99)]), [handover("notes")]);
+    assert_eq!(after(&[compacted("c", 4), corrected("c", "better")])[0], handover("better"));
+    assert_eq!(after(&[compacted("c", 4), taken_back("c")]), all);
+    assert_eq!(after(&[compacted("c", 4), trimmed(&["a"]), taken_back("c")])[2], {
+        let trimmed = format!("{TRIMMED}; call the tool again if this is still needed]");
+        Message::ToolResults(vec![result("a", &trimmed)])
+    });
+
+    let twice = History::from_events(&[&before[..], &[compacted("c", 4), compacted("d", 2)]].concat());
+    assert_eq!(twice.handover(), Some(&"d".into()));
+    let words: Vec<_> = twice.words().iter().map(|words| (words.at, &*words.text)).collect();
+    assert_eq!(words, [(0, "one"), (0, "two")], "no word of the user is lost by a second one");
+    let back = [&before[..], &[compacted("c", 4), compacted("d", 2), taken_back("c")]].concat();
+    assert_eq!(messages(&back), all, "what stands on it goes with it");
+}
+
 fn started_at(model: &str, level: Option<ThinkingLevel>, prompt: Vec<PromptBlock>) -> Event {
     let (model, mode, thinks) = (model.to_owned(), Mode::Agent, Some(Thinks { level, in_place: true }));
-    Event::TurnStarted { turn_id: TurnId::from("t"), prompt, context: String::new(), model, mode, thinks }
+    Event::TurnStarted {
+        turn_id: TurnId::from("t"),
+        prompt,
+        context: String::new(),
+        model,
+        mode,
+        thinks,
+        compacts: false,
+    }
 }
 
 /// A model goes on that is not the turn's own.

@@ -44,6 +44,15 @@ pub(super) fn user(context: &str, prompt: &[PromptBlock]) -> Vec<UserBlock> {
     blocks
 }
 
+/// The words of a prompt as they were typed, mentions as `@path`, and an image as the words that there is one.
+pub(super) fn typed(prompt: &[PromptBlock]) -> String {
+    let text = |block: &UserBlock| match block {
+        UserBlock::Text(text) => text.clone(),
+        UserBlock::Image { .. } => "[an image]".to_owned(),
+    };
+    user("", prompt).iter().map(text).collect::<Vec<_>>().join("\n").trim().to_owned()
+}
+
 /// A note of ours. It is marked, so that the model does not take it for the user's words.
 pub(super) fn note(text: &str) -> Vec<UserBlock> {
     let mut blocks = Vec::new();

@@ -2,16 +2,22 @@
 
 use std::sync::Arc;
 
-use ports::model::{Message, ToolSpec};
-use protocol::ToolCallId;
+use ports::model::{Message, ToolSpec, UserBlock};
 use protocol::content::Usage;
 use protocol::model::ModelInfo;
+use protocol::{ToolCallId, ToolResult};
 
-use crate::context::{chars, estimate, full, longest_answer, of_tool, tokens};
+use crate::context::{Counted, chars, estimate, full, longest_answer, of_tool, tokens};
 use crate::history::{History, TRIMMED};
 
 /// The fill that is left after old results were trimmed. Well below, since every trimming costs the vendor's cache.
 const TRIMMED_TO: f64 = 0.6;
+/// Trimming pays if it wins so many tokens, or such a share of a small context.
+const PAYS: u64 = 20_000;
+const PAYS_SHARE: f64 = 0.15;
+/// The bytes of images from which on a request is too large for a vendor, whatever their tokens: the smallest limit
+/// known is 32 MB for a request (Anthropic), and images are a third longer on the wire of some.
+const MOST_IMAGES: usize = 20 << 20;
 
 /// The context of a model: its room, and what is known of its filling.
 pub(super) struct Budget {
@@ -37,6 +43,16 @@ impl Budget {
             was_asked_for: false,
             cuts: false,
         }
+    }
+
+    /// Takes in what the same model's vendor counted before the turn.
+    pub(super) fn knows(&mut self, counted: Option<Counted>) {
+        self.counted = counted.filter(|counted| counted.tokens > 0).map(|known| (known.tokens, known.messages));
+    }
+
+    /// What was counted is no longer so.
+    pub(super) fn forget_count(&mut self) {
+        self.counted = None;
     }
 
     /// Takes in the window that the model's server has really given it.
@@ -73,12 +89,29 @@ impl Budget {
         }
     }
 
+    /// The tokens of a request with other messages in place of these: the estimate, as much above or below the truth as
+    /// it is for these.
+    pub(super) fn after(&self, messages: &[Arc<Message>], others: &[Arc<Message>]) -> u64 {
+        let factor = self.used(messages) as f64 / self.estimated(messages).max(1) as f64;
+        (self.estimated(others) as f64 * factor).round() as u64
+    }
+
     fn estimated(&self, messages: &[Arc<Message>]) -> u64 {
         sum(self.fixed, messages)
     }
 
     pub(super) fn is_full(&self, messages: &[Arc<Message>]) -> bool {
-        self.used(messages) > self.full()
+        self.used(messages) > self.full() || messages.iter().map(|message| images(message)).sum::<usize>() > MOST_IMAGES
+    }
+
+    /// Such a share of the room for the conversation, in tokens.
+    pub(super) fn share(&self, share: f64) -> u64 {
+        (self.room() * share) as u64
+    }
+
+    /// True if the results that can be trimmed are worth the vendor's cache, which every trimming costs.
+    pub(super) fn trimming_pays(&self, history: &History, keep: usize) -> bool {
+        history.trimmable(keep).into_iter().map(gain).sum::<u64>() >= PAYS.min(self.share(PAYS_SHARE))
     }
 
     /// The tokens from which on the context is full.
@@ -96,7 +129,7 @@ impl Budget {
             if !all && gained as f64 >= excess {
                 break;
             }
-            gained += tokens(chars(&result.text)).saturating_sub(tokens(chars(TRIMMED)));
+            gained += gain(result);
             trimmed.push(result.tool_call_id.clone());
         }
         // Where the vendor's count was wrong, or may hold other results than these, an estimate is better.
@@ -107,6 +140,21 @@ impl Budget {
     fn room(&self) -> f64 {
         self.limit.saturating_sub(self.answer) as f64
     }
+}
+
+/// The tokens that are won if a result is trimmed.
+fn gain(result: &ToolResult) -> u64 {
+    tokens(chars(&result.text)).saturating_sub(tokens(chars(TRIMMED)))
+}
+
+/// The bytes of a message's images, as they go over the wire.
+pub(super) fn images(message: &Message) -> usize {
+    let Message::User(blocks) = message else { return 0 };
+    let bytes = |block: &UserBlock| match block {
+        UserBlock::Image { data, .. } => data.len(),
+        UserBlock::Text(_) => 0,
+    };
+    blocks.iter().map(bytes).sum()
 }
 
 /// The longest result for a model, in bytes: a quarter of its window, for text of one byte a character.

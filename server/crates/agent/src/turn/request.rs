@@ -6,11 +6,13 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use ports::hooks::Hooks;
 use ports::model::{Message, ModelError, ModelErrorKind, ModelEvent, Request, Response, Stop, UserBlock};
+use protocol::compaction::CompactionReason;
 use protocol::content::{Opening, Usage};
 use protocol::event::Severity;
 use protocol::turn::StopReason;
 use protocol::{AssistantBlock, Event};
 
+use super::compacting::Asked;
 use super::live::{Doomed, LiveCalls, LiveText};
 use super::pace::Pace;
 use super::retry::{MOST_TOLD, Next};
@@ -67,7 +69,6 @@ pub(super) enum BrokenOff {
 impl Turn {
     /// Asks the model until it answers or there is no point in asking again.
     pub(super) async fn request(&mut self) -> Result<Response, End> {
-        self.fit().await;
         let untold = self.untold.take();
         untold.into_iter().for_each(|text| self.note(text));
         let goes_on = match self.broken_off.take() {
@@ -82,6 +83,8 @@ impl Turn {
         said.flatten().into_iter().for_each(|text| self.note(text));
         let (mut stops, mut has_asked) = (0, false);
         loop {
+            // Each time, since another model may have a smaller context.
+            self.fit().await?;
             // An attempt that came to nothing may have cost as much as an answer.
             if std::mem::replace(&mut has_asked, true) {
                 self.may_spend().await?;
@@ -100,6 +103,7 @@ impl Turn {
                 }
                 Attempt::Answered(response) => {
                     self.failures = self.failures.over();
+                    self.refills.answered();
                     self.tried.clear();
                     self.fallbacks.answered(self.model.info());
                     self.learn_window().await;
@@ -149,7 +153,8 @@ impl Turn {
                 }
                 Next::Shorten => {
                     self.discard(shown);
-                    if !self.promoted().await && !self.make_room_at_any_rate() {
+                    if !self.promoted().await && !self.make_room_at_any_rate().await && !self.compacts_refused().await?
+                    {
                         let why = "The conversation no longer fits into the model's context, and nothing is left to take \
                                    out of it. Start a new conversation with /new, or choose a model with a larger context";
                         return Err(failed(format!("{why}. ({})", error.message)));
@@ -315,13 +320,13 @@ impl Turn {
 
     /// The number of the retry that is due, and of those that there may be. One with the calls told in words is not
     /// counted among the others.
-    fn retry_number(&self) -> (u32, u32) {
+    pub(super) fn retry_number(&self) -> (u32, u32) {
         let attempt = self.failures.retries().max(1);
         (attempt, self.failures.most().max(attempt))
     }
 
     /// Waits before a retry, unless somebody ends the wait. False if the turn was cancelled.
-    async fn wait(&mut self, delay: Duration, (attempt, of): (u32, u32), reason: String) -> bool {
+    pub(super) async fn wait(&mut self, delay: Duration, (attempt, of): (u32, u32), reason: String) -> bool {
         let delay_ms = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
         let (turn_id, of) = (self.gate.turn_id.clone(), Some(of));
         let now = Event::Retrying { turn_id: turn_id.clone(), attempt, of, delay_ms: 0, reason: reason.clone() };
@@ -334,40 +339,72 @@ impl Turn {
         is_ended.is_some()
     }
 
-    /// Sees that the conversation fits into the context, by our count.
-    pub(super) async fn fit(&mut self) {
+    /// Sees that the conversation fits into the context, by our count: another model goes on, old results are taken out
+    /// if that pays, or a hand-over takes the place of the beginning.
+    ///
+    /// # Errors
+    /// The end of the turn: it was cancelled, or the user is asked what to do.
+    async fn fit(&mut self) -> Result<(), End> {
         while self.budget.is_full(&self.history.messages()) {
-            if !self.promoted().await {
-                return self.make_room();
+            if self.promoted().await {
+                continue;
             }
-        }
-    }
-
-    /// Takes old results out of the context until it is no longer full by our count; the last round's stay, since the
-    /// model has not seen them yet.
-    fn make_room(&mut self) {
-        for keep in [self.gate.limits.keep_rounds.max(1), 1] {
-            self.trim(keep, false);
-            if !self.budget.is_full(&self.history.messages()) {
-                return;
+            let keep = self.gate.limits.keep_rounds.max(1);
+            if !self.compacts || self.budget.trimming_pays(&self.history, keep) {
+                self.trim(keep, false).await;
+                if !self.budget.is_full(&self.history.messages()) {
+                    break;
+                }
             }
+            if self.compacts {
+                self.compact(CompactionReason::Full, Asked::default()).await?;
+            }
+            // The last round's results stay, since the model has not seen them yet.
+            if self.budget.is_full(&self.history.messages()) {
+                self.trim(1, false).await;
+            }
+            break;
         }
+        Ok(())
     }
 
     /// Takes results out of the context although our count says that it is not full: the vendor knows better. Whether
     /// there was anything to take.
-    fn make_room_at_any_rate(&mut self) -> bool {
-        [self.gate.limits.keep_rounds, 1, 0].into_iter().any(|keep| self.trim(keep, true))
+    async fn make_room_at_any_rate(&mut self) -> bool {
+        for keep in [self.gate.limits.keep_rounds, 1, 0] {
+            if self.trim(keep, true).await {
+                return true;
+            }
+        }
+        false
     }
 
-    fn trim(&mut self, keep: usize, all: bool) -> bool {
+    /// Has a hand-over take the place of the beginning after the vendor refused the request as too long, if the user
+    /// wants that. Whether anything is shorter now.
+    async fn compacts_refused(&mut self) -> Result<bool, End> {
+        Ok(self.compacts && self.compact(CompactionReason::Refused, Asked::default()).await?)
+    }
+
+    async fn trim(&mut self, keep: usize, all: bool) -> bool {
         let tool_call_ids = self.budget.choose_trimmed(&self.history, keep, all);
         if tool_call_ids.is_empty() {
             return false;
         }
+        let texts: Vec<_> = self
+            .history
+            .trimmable(keep)
+            .into_iter()
+            .take(tool_call_ids.len())
+            .map(|result| result.text.clone())
+            .collect();
+        let session = Arc::clone(&self.gate.session);
+        let mut kept = Vec::new();
+        for text in texts {
+            kept.push(until_cancelled(&self.gate.cancel, session.keep(text)).await.flatten().unwrap_or_default());
+        }
         let count = tool_call_ids.len();
         self.circles.forget();
-        self.record(Event::ContextTrimmed { turn_id: self.gate.turn_id.clone(), tool_call_ids });
+        self.record(Event::ContextTrimmed { turn_id: self.gate.turn_id.clone(), tool_call_ids, kept });
         let results = if count == 1 { "1 older tool result was" } else { &format!("{count} older tool results were") };
         let text = format!("The context filled up: {results} taken out of it. The model can look again where it must.");
         self.record(Event::Notice { severity: Severity::Info, text });

@@ -55,8 +55,6 @@ impl Turn {
         let next = self.fallbacks.next(self.model.info(), failure);
         let Some(next) = until_cancelled(&self.gate.cancel, next).await.flatten() else { return false };
         self.switch(next, reason, Some(failure.message.clone()));
-        // It may have a smaller context.
-        self.fit().await;
         true
     }
 

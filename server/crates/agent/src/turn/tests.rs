@@ -2,6 +2,7 @@
 //! session that keeps the log, tools that do as they are told.
 
 mod cancelling;
+mod compacting;
 mod failing;
 mod fakes;
 mod filling;

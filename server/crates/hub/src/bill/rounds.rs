@@ -69,6 +69,9 @@ enum Told {
     },
     ToolCallEnded {},
     ContextTrimmed {},
+    Compacted {},
+    CompactionCorrected {},
+    CompactionTakenBack {},
     MessageCompleted {
         usage: Usage,
         cost: Option<f64>,
@@ -119,6 +122,8 @@ struct Reading {
     /// The time at which the next request began, at the earliest.
     began: u64,
     trimmed: bool,
+    /// True if a hand-over was put in, changed or taken back.
+    compacted: bool,
     /// The account that went on since the last request, if another one did.
     other_account: Option<AccountSwitch>,
     last: Option<Last>,
@@ -144,6 +149,7 @@ impl Reading {
             }
             Told::ToolCallEnded {} => self.began = at,
             Told::ContextTrimmed {} => self.trimmed = true,
+            Told::Compacted {} | Told::CompactionCorrected {} | Told::CompactionTakenBack {} => self.compacted = true,
             // A message of ours in the model's name is no request, and uses nothing.
             Told::MessageCompleted { usage, .. } if usage == Usage::default() => {}
             Told::MessageCompleted { usage, cost, opening } | Told::RequestPaid { usage, cost, opening } => {
@@ -166,7 +172,7 @@ impl Reading {
         self.rounds.truncate(ROUNDS);
         let kept = self.kept(&usage);
         self.last = Some(Last { asked: self.now.clone(), at, input, kept });
-        (self.began, self.trimmed, self.other_account) = (at, false, None);
+        (self.began, self.trimmed, self.compacted, self.other_account) = (at, false, false, None);
     }
 
     /// The time for which a request is kept: as it was written, or if nothing was, as what it read from.
@@ -217,6 +223,9 @@ impl Reading {
             (&[], format!("the thinking level changed from {} to {}", level(asked.level), level(self.now.level)))
         } else if self.trimmed {
             let words = "the context filled up, and old results were taken out of it";
+            (&[RequestPart::Messages], words.to_owned())
+        } else if self.compacted {
+            let words = "a hand-over stands for the earlier part of the conversation";
             (&[RequestPart::Messages], words.to_owned())
         } else if *mode != asked.mode {
             let (was, is) = (asked.mode.name(), mode.name());

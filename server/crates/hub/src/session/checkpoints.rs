@@ -360,7 +360,15 @@ mod tests {
 
     fn turn(id: &str) -> Event {
         let (prompt, context, model) = (Vec::new(), String::new(), String::new());
-        Event::TurnStarted { turn_id: id.into(), prompt, context, model, mode: Mode::Agent, thinks: None }
+        Event::TurnStarted {
+            turn_id: id.into(),
+            prompt,
+            context,
+            model,
+            mode: Mode::Agent,
+            thinks: None,
+            compacts: false,
+        }
     }
 
     /// An edit of `a.txt` from one hash to another; an empty one stands for no file.

@@ -181,6 +181,7 @@ mod tests {
             model: model.into(),
             mode: Mode::Ask,
             thinks: None,
+            compacts: false,
         };
         let called = Event::ToolCallStarted {
             turn_id: turn_id.clone(),

@@ -5,6 +5,7 @@
 //! does with that, and `turns` makes a turn of a prompt.
 
 mod commands;
+mod compaction;
 mod complete;
 mod context;
 mod costs;
@@ -31,6 +32,7 @@ use std::collections::VecDeque;
 use std::time::Instant;
 
 use agent::turn::{RetryWait, TurnOutcome};
+use ports::facts::Facts;
 use ports::session::{Answer, Interjection};
 use protocol::permission::PermissionRequest;
 use protocol::terminal::Done;
@@ -60,6 +62,8 @@ pub(super) enum Message {
     Record(TurnId, Event),
     /// A turn waits until all that was recorded is stored.
     Stored(oneshot::Sender<()>),
+    /// A turn asks what the log tells of the work.
+    Facts(oneshot::Sender<Facts>),
     /// A turn asks what it should know.
     Interjections(oneshot::Sender<Vec<Interjection>>),
     /// A turn's task ended.

@@ -7,6 +7,7 @@ use std::time::SystemTime;
 use agent::context::Counted;
 use agent::history::History;
 use ports::edit::TextHash;
+use ports::facts::Facts;
 use ports::spent::Sums;
 use project::paths;
 use project::text::hash;
@@ -22,6 +23,7 @@ use protocol::turn::StopReason;
 use protocol::{Event, PermissionId, PromptBlock, ProposalId, QueueId, SessionId, ToolCallId, TurnId};
 
 use super::checkpoints::Checkpoints;
+use super::facts::Gathered;
 use super::halves::{self, Half, Told};
 use super::models::Chosen;
 use super::terminals;
@@ -108,6 +110,8 @@ pub(super) struct State {
     pub(super) proposals: BTreeMap<ProposalId, Proposal>,
     /// The log's record of the session's terminals.
     pub(super) terminals: terminals::Recorded,
+    /// The log's record of the work, for a hand-over.
+    gathered: Gathered,
 }
 
 /// A model whose context was too small, and the larger one of its provider that goes on.
@@ -154,6 +158,7 @@ impl State {
         self.history.apply(event);
         self.checkpoints.apply(event);
         self.terminals.apply(event);
+        self.gathered.apply(event);
         let mut told = std::mem::take(&mut self.told);
         told.apply(event, || self.halves());
         self.told = told;
@@ -228,7 +233,10 @@ impl State {
                 self.deleted.extend(before.clone().filter(|_| is_gone).map(|before| (uri.clone(), before)));
             }
             Event::ProposalChanged { proposal } => self.proposal_changed(proposal),
-            Event::ContextTrimmed { .. } => self.counted = None,
+            Event::ContextTrimmed { .. }
+            | Event::Compacted { .. }
+            | Event::CompactionCorrected { .. }
+            | Event::CompactionTakenBack { .. } => self.counted = None,
             Event::ContextUsed { used, .. } => self.context = Some(*used),
             // These change none of this: they are only shown, or are for one of the parts above.
             Event::CommandExecuted { .. }
@@ -246,6 +254,8 @@ impl State {
             | Event::TerminalChanged { .. }
             | Event::TerminalInput { .. }
             | Event::FileSeen { .. }
+            | Event::Compacting { .. }
+            | Event::CompactionFailed { .. }
             | protocol::spoken!() => {}
         }
     }
@@ -366,6 +376,11 @@ impl State {
         }
     }
 
+    /// What the log tells of the work, for a hand-over.
+    pub(super) fn facts(&self) -> Facts {
+        self.gathered.facts(&self.folders, self.questions.values(), self.terminals.jobs())
+    }
+
     /// The calls of which a part is made and a part is not.
     pub(super) fn halves(&self) -> Vec<Half> {
         halves::halves(&self.checkpoints.parts, &self.proposals)
@@ -471,6 +486,7 @@ mod tests {
             model: "a".into(),
             mode: Mode::Agent,
             thinks: None,
+            compacts: false,
         };
         let ended = Event::TurnEnded { turn_id, stop_reason, error: None, usage, cost: None, new_errors: None };
         [chosen("a"), began, chosen("b"), ended].iter().for_each(|event| state.apply(event));
@@ -488,6 +504,7 @@ mod tests {
             model: "a".into(),
             mode: Mode::Agent,
             thinks: None,
+            compacts: false,
         };
         let paid = |cost| Event::RequestPaid { turn_id: turn_id.clone(), usage, cost, opening: Opening::default() };
         [began, paid(Some(0.5)), paid(None)].iter().for_each(|event| state.apply(event));

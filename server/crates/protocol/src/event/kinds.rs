@@ -2,6 +2,19 @@
 
 use super::{Event, Severity};
 
+impl Event {
+    /// True if what the model sees of the conversation so far is another one after it.
+    pub fn changes_conversation(&self) -> bool {
+        matches!(
+            self,
+            Self::ContextTrimmed { .. }
+                | Self::Compacted { .. }
+                | Self::CompactionCorrected { .. }
+                | Self::CompactionTakenBack { .. }
+        )
+    }
+}
+
 /// Defines [`Event::UNSEEN`] and [`unseen!`](crate::unseen).
 macro_rules! unseen_kinds {
     ($($kind:ident),+ $(,)?) => {

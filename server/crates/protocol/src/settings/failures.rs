@@ -2,7 +2,7 @@
 
 use super::DefaultValue::{Bool, Int, Unset};
 use super::Kind::{Flag, Number};
-use super::{Setting, Stricter, USER, restrictable};
+use super::{EDITOR, Setting, Stricter, USER, restrictable};
 
 /// The page of the documentation about them.
 const MORE: Option<&str> = Some("configuration.md#when-a-model-fails");
@@ -65,5 +65,14 @@ pub(super) const FAILURES: &[Setting] = &[
         words: "Continue with the next larger model of the same provider if a conversation no longer fits into the \
                 context, before old results are taken out of it. It costs more.",
         more: MORE,
+    },
+    Setting {
+        name: "auto_compact",
+        kind: Flag,
+        default: Bool(true),
+        who: EDITOR,
+        words: "Replace the earlier part of a conversation with a hand-over once the context is full and taking old \
+                results out of it is no longer enough.",
+        more: Some("configuration.md#when-the-context-is-full"),
     },
 ];

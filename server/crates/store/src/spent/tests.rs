@@ -26,6 +26,7 @@ fn started(model: &str) -> Event {
         model: model.into(),
         mode: Mode::Agent,
         thinks: None,
+        compacts: false,
     }
 }
 
@@ -234,6 +235,7 @@ fn a_copy_was_paid_for_with_its_original_and_a_session_from_elsewhere_by_nobody_
                     model: "a".into(),
                     mode: Mode::Agent,
                     thinks: None,
+                    compacts: false,
                 },
             )],
             false,

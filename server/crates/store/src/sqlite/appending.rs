@@ -268,6 +268,7 @@ fn event() -> impl Strategy<Value = Event> {
             model,
             mode: Mode::Agent,
             thinks: None,
+            compacts: false,
         }),
         (vec(block(), 0..4), usage(), option::of(number())).prop_map(|(content, usage, cost)| {
             let (turn_id, message_id) = (TurnId::from("t"), MessageId::from("m"));

@@ -9,6 +9,7 @@ use async_trait::async_trait;
 use futures_util::{StreamExt, stream};
 use permission::{Action, KeyFiles, Links, Rule, Rules, ShellLine, SimpleCommand, SourcedRule, Word};
 use ports::edit::{EditPlan, EditRefused, FilePlan, Proposed};
+use ports::facts::Facts;
 use ports::hooks::{Chain, Hooks};
 use ports::model::{
     Fallbacks, Message, Model, ModelError, ModelErrorKind, ModelEvent, ModelStream, OtherAccount, Request, Response,
@@ -29,7 +30,7 @@ use tokio_util::sync::CancellationToken;
 use crate::history::History;
 use crate::history::tests::problem;
 use crate::toolset::ToolSet;
-use crate::turn::{Limits, RetryPolicy, RetryWait, TurnContext, TurnOutcome, run};
+use crate::turn::{CompactionAsked, Limits, RetryPolicy, RetryWait, TurnContext, TurnOutcome, run};
 
 /// Counts every moment at which something outside the turn has its say, and cancels the turn at one of them.
 #[derive(Default)]
@@ -276,6 +277,8 @@ pub(super) struct LoggedSession {
     saved: Mutex<Vec<bool>>,
     proposed: Mutex<Vec<EditPlan>>,
     kept: Mutex<Vec<String>>,
+    /// What its log tells, for a hand-over.
+    pub(super) facts: Mutex<Facts>,
     refuses_edits: Mutex<Option<EditRefused>>,
     /// The calls of an earlier turn that came to propose their edits.
     has_proposed: Mutex<Vec<ToolCallId>>,
@@ -350,6 +353,11 @@ impl Session for LoggedSession {
         let bytes = result.len();
         self.kept.lock().unwrap().push(result);
         Some(format!("{bytes} bytes are kept"))
+    }
+
+    async fn facts(&self) -> Facts {
+        self.steps.wait().await;
+        self.facts.lock().unwrap().clone()
     }
 
     async fn unsettled(&self) -> Unsettled {
@@ -564,6 +572,8 @@ pub(super) struct Stage {
     pub(super) events: Vec<Event>,
     pub(super) mode: Mode,
     pub(super) limits: Limits,
+    pub(super) compacts: bool,
+    pub(super) compaction: Option<CompactionAsked>,
     pub(super) stop_early: bool,
     pub(super) canonical_edits: bool,
     pub(super) mend_errors: u32,
@@ -621,6 +631,8 @@ impl Stage {
             events: vec![started("t1", "do it")],
             mode: Mode::Agent,
             limits: Limits::default(),
+            compacts: true,
+            compaction: None,
             stop_early: false,
             canonical_edits: false,
             mend_errors: 0,
@@ -779,6 +791,10 @@ impl Stage {
             retry: self.retry,
             retry_wait: self.retry_wait,
             limits: self.limits,
+            compacts: self.compacts,
+            only_compacts: self.compaction.is_some(),
+            compaction: self.compaction,
+            counted: None,
         };
         // As a task of its own, as the session runs it; a turn that waits for ever fails its test.
         let turn = tokio::time::timeout(Duration::from_secs(3600), tokio::spawn(run(context)));
@@ -849,6 +865,8 @@ impl Left {
             Event::Steered { .. } => Some("steered".to_owned()),
             Event::Noted { .. } => Some("noted".to_owned()),
             Event::ContextTrimmed { .. } => Some("trimmed".to_owned()),
+            Event::Compacted { .. } => Some("compacted".to_owned()),
+            Event::CompactionFailed { .. } => Some("not compacted".to_owned()),
             Event::TurnEnded { stop_reason, .. } => Some(format!("{stop_reason:?}")),
             _ => None,
         };
@@ -886,7 +904,7 @@ pub(super) fn note(text: &str) -> Interjection {
 pub(super) fn started(turn_id: &str, prompt: &str) -> Event {
     let prompt = if prompt.is_empty() { vec![] } else { vec![PromptBlock::Text { text: prompt.to_owned() }] };
     let (turn_id, model, mode) = (TurnId::from(turn_id), "m".to_owned(), Mode::Agent);
-    Event::TurnStarted { turn_id, prompt, context: String::new(), model, mode, thinks: None }
+    Event::TurnStarted { turn_id, prompt, context: String::new(), model, mode, thinks: None, compacts: false }
 }
 
 /// The last turn that began.

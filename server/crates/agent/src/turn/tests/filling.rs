@@ -42,7 +42,7 @@ async fn old_results_make_room_before_the_context_overflows_and_it_is_said() {
     assert!(trimmed >= 1 && notices == trimmed, "{trimmed} {notices}");
     let last = results(&left.requests.last().unwrap().messages);
     assert_eq!(last.len(), 12);
-    assert_eq!(last[0], TRIMMED, "the oldest went first");
+    assert!(last[0].starts_with(TRIMMED), "the oldest went first");
     assert!(last[8..].iter().all(|text| text.starts_with("ramble")), "the last rounds are whole");
     for request in &left.requests {
         let chars: usize = results(&request.messages).iter().map(String::len).sum();
@@ -104,6 +104,6 @@ async fn a_vendor_that_says_too_long_is_asked_again_with_less() {
     stage.scripts.insert(7, failure(ModelErrorKind::ContextOverflow));
     let left = stage.play().await;
     assert_eq!(left.outcome.stop, StopReason::EndTurn);
-    let count = |n: usize| results(&left.requests[n].messages).iter().filter(|text| *text == TRIMMED).count();
+    let count = |n: usize| results(&left.requests[n].messages).iter().filter(|text| text.starts_with(TRIMMED)).count();
     assert_eq!((count(6), count(7), count(8)), (0, 2, 5), "all but the last four, then all but the last");
 }

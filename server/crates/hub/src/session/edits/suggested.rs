@@ -126,6 +126,7 @@ impl Session {
             model,
             mode: self.state.mode,
             thinks: None,
+            compacts: false,
         });
         self.record(Event::ToolCallStarted {
             turn_id: turn.clone(),

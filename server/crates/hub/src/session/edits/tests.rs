@@ -137,7 +137,15 @@ fn with_a_turn_those_undecided_hunks_are_rejected_that_only_it_had_a_part_in() {
     for (turn, call) in [("t1", "c1"), ("t2", "c2")] {
         let (turn_id, prompt, context, model, mode) =
             (TurnId::from(turn), Vec::new(), String::new(), String::new(), Mode::Agent);
-        world.state.apply(&Event::TurnStarted { turn_id: turn_id.clone(), prompt, context, model, mode, thinks: None });
+        world.state.apply(&Event::TurnStarted {
+            turn_id: turn_id.clone(),
+            prompt,
+            context,
+            model,
+            mode,
+            thinks: None,
+            compacts: false,
+        });
         world.state.apply(&Event::ToolCallStarted {
             turn_id,
             tool_call_id: call.into(),

@@ -5,10 +5,11 @@ use std::fmt::Write;
 use std::sync::{Arc, LazyLock};
 
 use agent::commands::built_in::{
-    Auto, BuiltIn, ChooseMode, ChooseModel, ChooseThinking, Context, Conversations, Costs, Help, HiddenSecrets, New,
-    Permissions, Providers, Redo, Resume, Trust, Undo, Usage,
+    Auto, BuiltIn, ChooseMode, ChooseModel, ChooseThinking, Compact, Context, Conversations, Costs, Help,
+    HiddenSecrets, New, Permissions, Providers, Redo, Resume, Summarize, Trust, Undo, Usage,
 };
 use agent::commands::{Command, Invocation, Words};
+use agent::turn::CompactionAsked;
 use async_trait::async_trait;
 use futures_util::future::BoxFuture;
 use ports::model::Model;
@@ -53,6 +54,8 @@ pub(super) struct Done {
     /// The configuration with what was picked for roles.
     pub(super) config: Option<Arc<Config>>,
     pub(super) switch_to: Option<SessionId>,
+    /// The compaction that was asked for.
+    pub(super) compaction: Option<CompactionAsked>,
     /// The size of the context.
     pub(super) context: Option<u64>,
 }
@@ -91,6 +94,8 @@ static OURS: LazyLock<BTreeMap<String, Run>> = LazyLock::new(|| {
         ours::<Resume>(),
         ours::<Conversations>(),
         ours::<Context>(),
+        ours::<Compact>(),
+        ours::<Summarize>(),
         ours::<Costs>(),
         ours::<Usage>(),
         ours::<Providers>(),

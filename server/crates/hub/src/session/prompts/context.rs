@@ -10,6 +10,7 @@ use protocol::session::Mode;
 
 use super::preparation::Preparation;
 use super::prepare::{model_of_turn, told};
+use crate::config::Config;
 
 /// Tells what would fill the next request in a mode, in Markdown. `chosen` is the model that was chosen with it, if one
 /// was, by its name.
@@ -35,10 +36,10 @@ pub(super) async fn context(
         messages: &preparation.messages,
         counted: of_it.map(|(counted, _)| *counted),
     });
-    Ok(in_words(&filling, model.info(), told.offered.len(), preparation.config.context_promotion))
+    Ok(in_words(&filling, model.info(), told.offered.len(), &preparation.config))
 }
 
-fn in_words(filling: &Filling, model: &ModelInfo, tools: usize, is_promoted: bool) -> String {
+fn in_words(filling: &Filling, model: &ModelInfo, tools: usize, config: &Config) -> String {
     let share = |tokens: u64| percent(tokens, filling.window);
     let Filling { parts, used, known, window, answer, full } = filling;
     let how = match known {
@@ -54,12 +55,15 @@ fn in_words(filling: &Filling, model: &ModelInfo, tools: usize, is_promoted: boo
     }
     let _ = writeln!(text, "- kept free for an answer: {} ({})", short(*answer), share(*answer));
     let left = full.saturating_sub(*used);
-    let then = match (is_promoted, parts.iter().any(|(part, _)| *part == Part::Results)) {
-        (true, _) => "a larger model of the provider goes on, or the oldest tool results are removed",
+    let has_results = parts.iter().any(|(part, _)| *part == Part::Results);
+    let room = match (config.auto_compact, has_results) {
+        (true, true) => "the oldest tool results are removed, or a hand-over takes the place of the earlier part",
+        (true, false) => "a hand-over takes the place of the earlier part",
         (false, true) => "the oldest tool results are removed",
-        (false, false) => "there is no tool result to remove, so a new conversation is due",
+        (false, false) => "there is no tool result to remove, so it is time for `/compact`",
     };
-    let _ = write!(text, "- left: {} ({})\n\nAt {} tokens, {then}.", short(left), share(left), short(*full));
+    let then = if config.context_promotion { "a larger model of the provider goes on, or " } else { "" };
+    let _ = write!(text, "- left: {} ({})\n\nAt {} tokens, {then}{room}.", short(left), share(left), short(*full));
     text
 }
 
@@ -91,7 +95,12 @@ mod tests {
             vec![(Part::Instructions, 3_140), (Part::Tools, 9_000), (Part::Prompts, 120), (Part::Results, 30_000)];
         let known = Known::Counted;
         let filling = Filling { parts, used: 42_260, known, window: 200_000, answer: 32_000, full: 154_560 };
-        let words = in_words(&filling, &model, 21, false);
+        let config = |context_promotion, auto_compact| {
+            let mut config = Config::default();
+            (config.settings.context_promotion, config.settings.auto_compact) = (context_promotion, auto_compact);
+            config
+        };
+        let words = in_words(&filling, &model, 21, &config(false, false));
         for line in [
             "`p/m`: 42.3k of 200k tokens used (21%), by its vendor's last count.",
             "- Azimuth's instructions: 3.1k (2%)",
@@ -104,9 +113,11 @@ mod tests {
         ] {
             assert!(words.lines().any(|known| known == line), "{line}\n{words}");
         }
-        assert!(in_words(&filling, &model, 21, true).contains("At 154k tokens, a larger model"));
+        assert!(in_words(&filling, &model, 21, &config(true, true)).contains("At 154k tokens, a larger model"));
+        let words = in_words(&filling, &model, 21, &config(false, true));
+        assert!(words.ends_with("are removed, or a hand-over takes the place of the earlier part."), "{words}");
         let nothing = Filling { parts: vec![(Part::Prompts, 120)], known: Known::Estimated, ..filling };
-        let words = in_words(&nothing, &model, 21, false);
-        assert!(words.contains(", estimated.") && words.ends_with("so a new conversation is due."), "{words}");
+        let words = in_words(&nothing, &model, 21, &config(false, false));
+        assert!(words.contains(", estimated.") && words.ends_with("so it is time for `/compact`."), "{words}");
     }
 }

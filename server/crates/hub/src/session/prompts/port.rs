@@ -8,6 +8,7 @@ use mask::Masks;
 use permission::{Rule, Rules, Surroundings};
 use ports::children::{Child, ChildEnd, ChildError, Children, StartChild};
 use ports::edit::{EditPlan, EditRefused, Proposed};
+use ports::facts::Facts;
 use ports::session::{Answer, GrantScope, Interjection, NewErrors, Unsettled};
 use ports::store::{Store, StoreError};
 use project::reader::Reader;
@@ -191,6 +192,10 @@ impl ports::session::Session for Port {
 
     async fn interjections(&self) -> Vec<Interjection> {
         self.call(|reply| Own::Prompts(Message::Interjections(reply))).await.unwrap_or_default()
+    }
+
+    async fn facts(&self) -> Facts {
+        self.call(|reply| Own::Prompts(Message::Facts(reply))).await.unwrap_or_default()
     }
 
     async fn secrets_in(&self, input: &Value) -> Vec<String> {

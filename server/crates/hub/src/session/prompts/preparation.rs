@@ -7,6 +7,7 @@ use std::time::Instant;
 use agent::commands::{Commands, Invocation};
 use agent::context::Counted;
 use agent::toolset::ToolSet;
+use agent::turn::CompactionAsked;
 use permission::Rules;
 use ports::edit::EditForm;
 use ports::hooks::Chain;
@@ -20,7 +21,7 @@ use protocol::review::AutoScope;
 use protocol::role::Role;
 use protocol::session::{Mode, SessionInfo};
 use protocol::turn::TurnStartResult;
-use protocol::{Event, PromptBlock, SessionId, ToolCallId, TurnId};
+use protocol::{CompactionId, Event, PromptBlock, SessionId, ToolCallId, TurnId};
 use shell::Shell;
 use tokio_util::sync::CancellationToken;
 
@@ -55,6 +56,8 @@ pub(super) struct Preparation {
     pub(super) messages: Vec<Arc<ModelMessage>>,
     pub(super) counted: Option<(Counted, String)>,
     /// The larger model that goes on in the stead of the session's.
+    /// The hand-over at the conversation's beginning.
+    pub(super) handover: Option<CompactionId>,
     pub(super) promoted: Option<Promoted>,
     /// The part of the session's usage and cost that sessions used which its calls started.
     pub(super) children: Sums,
@@ -145,6 +148,10 @@ pub(super) struct NewTurn {
     pub(super) offered: Arc<[ToolSpec]>,
     /// The decisions kept for the project, and the changes made to them here by then; `None` if they cannot be read.
     pub(super) kept: Option<(gate::Kept, gate::Changes)>,
+    /// The compaction that the user asked for.
+    pub(super) compaction: Option<CompactionAsked>,
+    /// True if the turn is only for that.
+    pub(super) only_compacts: bool,
     /// Warnings for the user: the project's rules that could not be read, and names in the chain that name no model.
     pub(super) warnings: Vec<String>,
 }

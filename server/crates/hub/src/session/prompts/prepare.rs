@@ -72,12 +72,15 @@ pub(super) async fn prepare(mut preparation: Preparation) -> Prepared {
     }
     let texts = texts(&preparation, for_model, &mut done).await;
     let mode = done.mode.or(preparation.mode).unwrap_or(preparation.info.mode);
-    let is_turn = whole.is_empty() || preparation.asks_model || !texts.is_empty();
-    let turns_here = is_turn && done.switch_to.is_none();
-    let new = match turns_here {
+    let asks_model = whole.is_empty() || preparation.asks_model || !texts.is_empty();
+    let turns_here = (asks_model || done.compaction.is_some()) && done.switch_to.is_none();
+    let mut new = match turns_here {
         true => Some(new_turn(&mut preparation, mode, done.model.take(), said, told).await),
         false => None,
     };
+    if let Some(new) = &mut new {
+        (new.compaction, new.only_compacts) = (done.compaction.take(), !asks_model);
+    }
     cancel.run_until_cancelled(hooks.after_prompt(&point)).await;
     Prepared {
         id: preparation.turn,
@@ -151,6 +154,8 @@ async fn new_turn(
         form,
         offered,
         kept,
+        compaction: None,
+        only_compacts: false,
         warnings,
     }
 }

@@ -27,6 +27,8 @@ pub(in crate::session) fn register(handlers: &mut Handlers<Session, Caller>) {
         .at_once::<methods::TurnQueue>(Session::enqueue)
         .at_once::<methods::TurnCancel>(Session::cancel)
         .at_once::<methods::TurnRetry>(Session::retry)
+        .on::<methods::CompactionCorrect>(Session::correct_handover)
+        .on::<methods::CompactionTakeBack>(Session::take_handover_back)
         .on::<methods::InlineInstruct>(Session::instruct)
         .on::<methods::PromptComplete>(Session::complete);
 }
@@ -39,13 +41,11 @@ impl Session {
             Message::Record(turn, event) => {
                 // A turn that was interrupted says nothing more: its end is in the log already.
                 if self.prompts.turn() == Some(&turn) {
-                    if matches!(event, Event::ContextTrimmed { .. }) {
-                        self.reading.seen.forget_differences();
-                    }
                     self.record(event);
                 }
             }
             Message::Stored(done) => self.when_stored(done),
+            Message::Facts(reply) => drop(reply.send(self.state.facts())),
             Message::Interjections(reply) => drop(reply.send(self.take_interjections())),
             Message::Ended(end) => self.turn_ended(end),
             Message::Steered(turn, queue_id, steer, reply) => self.steered(&turn, queue_id, steer, reply),

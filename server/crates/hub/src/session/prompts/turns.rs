@@ -131,6 +131,7 @@ impl Session {
             context: self.state.context,
             messages: if asks_for_context { self.state.history.messages() } else { Vec::new() },
             counted: self.state.counted.clone().filter(|_| asks_for_context),
+            handover: self.state.history.handover().cloned(),
             promoted: self.state.promoted.clone(),
             children: self.state.children,
             unpriced: self.state.unpriced.clone(),
@@ -261,9 +262,9 @@ impl Session {
         if let Some(info) = info.filter(|info| !turn.is_for_turn && is_other(info)) {
             self.record(model_changed(&info, None, known.is_none_or(|known| known.is_default)));
         }
-        let context = std::mem::take(&mut turn.context);
+        let (context, compacts) = (std::mem::take(&mut turn.context), turn.only_compacts);
         self.prompts.edits_told = turn.edits_until.unwrap_or(self.prompts.edits_told);
-        self.record(Event::TurnStarted { turn_id: id.clone(), prompt, context, model, mode, thinks });
+        self.record(Event::TurnStarted { turn_id: id.clone(), prompt, context, model, mode, thinks, compacts });
         if let Some(switched) = turn.switched.take() {
             self.record(switched.event(id.clone(), level));
         }
@@ -307,6 +308,15 @@ impl Session {
                     cancel,
                     answered: self.prompts.given.as_ref().map(|given| given.call.clone()),
                     limits: self.limits(),
+                    compacts: self.config.auto_compact,
+                    only_compacts: turn.only_compacts,
+                    compaction: turn.compaction,
+                    counted: self
+                        .state
+                        .counted
+                        .as_ref()
+                        .filter(|(_, of)| *of == model.info().id)
+                        .map(|(count, _)| *count),
                 };
                 return self.prompts.runs_as(spawn(context, port, asking, self.work.own.clone()));
             }

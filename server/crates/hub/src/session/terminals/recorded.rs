@@ -41,6 +41,11 @@ impl Recorded {
         }
     }
 
+    /// The commands that run in the background.
+    pub(in crate::session) fn jobs(&self) -> impl Iterator<Item = &TerminalInfo> {
+        self.terminals.values().filter(|info| info.kind == TerminalKind::Job && info.alive)
+    }
+
     fn forget_oldest(&mut self) {
         let ended = self.terminals.values().filter(|info| info.kind == TerminalKind::Job && !info.alive);
         if ended.clone().count() > MOST_ENDED

@@ -72,6 +72,7 @@ impl World {
             model,
             mode,
             thinks: None,
+            compacts: false,
         });
         self.checkpoints.apply(&Event::EditApplied {
             proposal_id: "p".into(),
