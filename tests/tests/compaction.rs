@@ -136,7 +136,7 @@ async fn a_user_compacts_and_nothing_that_counts_is_forgotten_then_corrects_it_a
     let read = handover(&asked[11]).unwrap();
     assert!(read.contains("Spans are characters.") && !read.contains("Spans are bytes."), "{read}");
     assert!(read.contains("Never use tabs."));
-    client.call::<methods::CompactionTakeBack>(json!({ "sessionId": session })).await;
+    client.call::<methods::CompactionUndo>(json!({ "sessionId": session })).await;
     client.waive("azimuth/event");
     assert_eq!(client.finish().await, 0);
 
@@ -157,7 +157,7 @@ async fn what_cannot_be_done_with_a_hand_over_says_why() {
     let (setup, project) = (Setup::model(&model, Wire::Chat), project());
     let client = Client::start(&setup, &project, Profile::panel()).await;
     let session = client.new_session().await;
-    let error = client.request("azimuth/compaction/takeBack", json!({ "sessionId": session })).await.unwrap_err();
+    let error = client.request("azimuth/compaction/undo", json!({ "sessionId": session })).await.unwrap_err();
     assert!(error.message.contains("no hand-over stands"), "{error:?}");
     let unknown = json!({ "sessionId": session, "compactionId": "x", "written": "y" });
     let error = client.request("azimuth/compaction/correct", unknown.clone()).await.unwrap_err();
@@ -440,7 +440,7 @@ async fn twenty_long_sessions_that_are_compacted_at_random_places_forget_no_word
         if long.compactions > 0 {
             assert!(long.model.asked().iter().any(|asked| handover(asked).is_some()), "{wire:?}");
             // With all of them taken back, it reads as if there had been none.
-            let take_back = || long.client.request("azimuth/compaction/takeBack", json!({ "sessionId": long.session }));
+            let take_back = || long.client.request("azimuth/compaction/undo", json!({ "sessionId": long.session }));
             while take_back().await.is_ok() {}
             long.turn(turns + 2).await;
             assert_eq!(handover(long.model.asked().last().unwrap()), None, "{wire:?}");

@@ -78,7 +78,7 @@ local function take_back()
   local session_id, entry = last()
   if session_id and entry then
     ask(
-      requests.compaction_take_back,
+      requests.compaction_undo,
       { sessionId = session_id, compactionId = entry.compaction.compactionId },
       "the hand-over is taken back: the model sees the messages again for which it stood."
     )

@@ -66,7 +66,7 @@ async function dispatch(intent: Intent, hands: Hands): Promise<void> {
     case 'pickAcceptEdits': return run('azimuth.acceptEdits.select');
     case 'restore': return restore(intent.direction, { turnId: intent.turnId, andLater: intent.andLater }, session, hands.request);
     case 'correctHandover': return handover(hands, (sessionId) => hands.request('azimuth/compaction/correct', { sessionId, compactionId: intent.compactionId, written: intent.written }));
-    case 'takeHandoverBack': return handover(hands, (sessionId) => hands.request('azimuth/compaction/takeBack', { sessionId, compactionId: intent.compactionId }));
+    case 'takeHandoverBack': return handover(hands, (sessionId) => hands.request('azimuth/compaction/undo', { sessionId, compactionId: intent.compactionId }));
     case 'attachSelection': return attachSelection(hands);
     case 'attachFile': return hands.attach(await pickFiles());
     case 'dropped': return hands.attach(dropped(intent.uris));

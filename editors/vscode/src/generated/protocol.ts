@@ -175,7 +175,7 @@ export interface Requests {
    *
    * Errors: `notFound`, `turnRunning`, `sessionLocked`, `storeFailed`, `operationFailed`.
    */
-  'azimuth/compaction/takeBack': { params: CompactionTakeBackParams; result: Done };
+  'azimuth/compaction/undo': { params: CompactionUndoParams; result: Done };
   /**
    * Lists a session's terminals: its shell and its jobs.
    *
@@ -854,8 +854,8 @@ export type CompactionReason =
   /** The model's vendor refused a request as too long. */
   | 'refused';
 
-/** Parameters of `azimuth/compaction/takeBack`. */
-export interface CompactionTakeBackParams {
+/** Parameters of `azimuth/compaction/undo`. */
+export interface CompactionUndoParams {
   /** The session. */
   sessionId: SessionId;
   /** The hand-over; absent for the last one. */

@@ -54,10 +54,10 @@ pub struct CompactionCorrectParams {
     pub written: String,
 }
 
-/// Parameters of `azimuth/compaction/takeBack`.
+/// Parameters of `azimuth/compaction/undo`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct CompactionTakeBackParams {
+pub struct CompactionUndoParams {
     /// The session.
     pub session_id: SessionId,
     /// The hand-over; absent for the last one.

@@ -15,7 +15,7 @@ use crate::checkpoint::{
     CheckpointListParams, CheckpointListResult, CheckpointPreviewParams, CheckpointPreviewResult,
     CheckpointRestoreParams, CheckpointRestoreResult,
 };
-use crate::compaction::{CompactionCorrectParams, CompactionTakeBackParams};
+use crate::compaction::{CompactionCorrectParams, CompactionUndoParams};
 use crate::costs::{CostsShowParams, CostsShowResult, CostsSumsParams, CostsSumsResult};
 use crate::editor::{EditorDocumentParams, EditorFormatParams, EditorFormatResult, EditorSaveResult, EditorTextResult};
 use crate::errors::ErrorCode;
@@ -275,7 +275,7 @@ requests! {
     /// Replaces what a model wrote of a hand-over. The model reads the new text from the next request on.
     CompactionCorrect = "azimuth/compaction/correct", session: CompactionCorrectParams => Done, [TurnRunning];
     /// Takes a hand-over back: from the next request on the model sees the messages again for which it stood.
-    CompactionTakeBack = "azimuth/compaction/takeBack", session: CompactionTakeBackParams => Done, [TurnRunning];
+    CompactionUndo = "azimuth/compaction/undo", session: CompactionUndoParams => Done, [TurnRunning];
     /// Lists a session's terminals: its shell and its jobs.
     TerminalList = "azimuth/terminal/list", session: TerminalListParams => TerminalListResult, [];
     /// Follows a terminal's output from an offset on.

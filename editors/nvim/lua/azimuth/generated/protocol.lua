@@ -272,8 +272,8 @@
 ---| "full" # The context is full.
 ---| "refused" # The model's vendor refused a request as too long.
 
----Parameters of `azimuth/compaction/takeBack`.
----@class azimuth.CompactionTakeBackParams
+---Parameters of `azimuth/compaction/undo`.
+---@class azimuth.CompactionUndoParams
 ---@field sessionId azimuth.SessionId The session.
 ---@field compactionId? azimuth.CompactionId The hand-over; absent for the last one.
 
@@ -2449,8 +2449,8 @@ M.requests = {
   checkpoint_redo = "azimuth/checkpoint/redo",
   ---Replaces what a model wrote of a hand-over. The model reads the new text from the next request on. Params: `azimuth.CompactionCorrectParams`. Result: `azimuth.Done`.
   compaction_correct = "azimuth/compaction/correct",
-  ---Takes a hand-over back: from the next request on the model sees the messages again for which it stood. Params: `azimuth.CompactionTakeBackParams`. Result: `azimuth.Done`.
-  compaction_takeBack = "azimuth/compaction/takeBack",
+  ---Takes a hand-over back: from the next request on the model sees the messages again for which it stood. Params: `azimuth.CompactionUndoParams`. Result: `azimuth.Done`.
+  compaction_undo = "azimuth/compaction/undo",
   ---Lists a session's terminals: its shell and its jobs. Params: `azimuth.TerminalListParams`. Result: `azimuth.TerminalListResult`.
   terminal_list = "azimuth/terminal/list",
   ---Follows a terminal's output from an offset on. Params: `azimuth.TerminalOpenParams`. Result: `azimuth.TerminalOpenResult`.

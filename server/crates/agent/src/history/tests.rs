@@ -610,3 +610,39 @@ fn the_last_answer_is_known_by_its_vendors_name_for_it() {
         assert_eq!(history.before("m").answer, name.map(|name| json!({ "id": name })), "after {event:?}");
     }
 }
+
+#[test]
+fn a_conversation_of_ten_thousand_events_is_handed_over_and_taken_back_in_no_time() {
+    let turn = |n: usize| {
+        let call_id = format!("c{n}");
+        [
+            started("", vec![text(&format!("wish {n}"))]),
+            completed(&format!("m{n}"), vec![says("I look"), call(&call_id)]),
+            ended(&call_id, &"line of a file\n".repeat(40)),
+            completed(&format!("n{n}"), vec![says("done")]),
+            over(),
+        ]
+    };
+    let events: Vec<_> = (0..2_000).flat_map(turn).collect();
+    let mut history = History::from_events(&events);
+    // The aim is 50 ms in a release build, for all of this.
+    let began = std::time::Instant::now();
+    let transcript = handover::transcript(&history.messages());
+    assert!(transcript.len() > 1_000_000);
+    let known = handover::Known {
+        words: history.words(),
+        room: 70_000,
+        facts: &ports::facts::Facts::default(),
+        errors: &[],
+        grants: &[],
+        transcript: None,
+    };
+    assert!(handover::facts(&known).contains("wish 1999"));
+    let before = history.messages();
+    history.apply(&compacted("c", 7_000));
+    assert_eq!(history.messages().len(), 1_001);
+    history.apply(&corrected("c", "better"));
+    history.apply(&taken_back("c"));
+    assert_eq!(history.messages(), before);
+    assert!(began.elapsed() < std::time::Duration::from_millis(500), "{:?}", began.elapsed());
+}

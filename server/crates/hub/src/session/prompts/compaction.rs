@@ -2,7 +2,7 @@
 
 use agent::commands::built_in::{Compact, Summarize};
 use async_trait::async_trait;
-use protocol::compaction::{CompactionCorrectParams, CompactionTakeBackParams};
+use protocol::compaction::{CompactionCorrectParams, CompactionUndoParams};
 use protocol::terminal::Done as Answer;
 use protocol::{CompactionId, ErrorCode, Event};
 use serde_json::json;
@@ -53,7 +53,7 @@ impl Session {
     }
 
     /// Takes a hand-over back, and those that stand on it.
-    pub(super) fn take_handover_back(&mut self, _: Caller, params: CompactionTakeBackParams, reply: Reply<Answer>) {
+    pub(super) fn take_handover_back(&mut self, _: Caller, params: CompactionUndoParams, reply: Reply<Answer>) {
         let taken_back = self.standing(params.compaction_id.as_ref());
         let taken_back = taken_back.map(|compaction_id| Event::CompactionTakenBack { compaction_id });
         self.change_handover(taken_back, reply);

@@ -28,7 +28,7 @@ pub(in crate::session) fn register(handlers: &mut Handlers<Session, Caller>) {
         .at_once::<methods::TurnCancel>(Session::cancel)
         .at_once::<methods::TurnRetry>(Session::retry)
         .on::<methods::CompactionCorrect>(Session::correct_handover)
-        .on::<methods::CompactionTakeBack>(Session::take_handover_back)
+        .on::<methods::CompactionUndo>(Session::take_handover_back)
         .on::<methods::InlineInstruct>(Session::instruct)
         .on::<methods::PromptComplete>(Session::complete);
 }
