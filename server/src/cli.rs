@@ -51,7 +51,7 @@ enum Command {
     Exec(Exec),
     /// Show the whole loop on a small project, with a scripted model; it needs no key and no network.
     Demo(Demo),
-    /// List, show, delete, export and import sessions.
+    /// List, search, show, delete, export and import sessions.
     Sessions {
         #[command(subcommand)]
         command: Sessions,
@@ -126,9 +126,12 @@ struct Exec {
     /// Trust the current folder for this run: what it supplies may run. The answer is not kept.
     #[arg(long)]
     trust: bool,
-    /// Continue this session.
+    /// Continue this session. The beginning of its id is enough if no other one begins so.
     #[arg(long, value_name = "ID")]
     resume: Option<String>,
+    /// Continue the session of the current folder that was used last.
+    #[arg(short = 'c', long = "continue", conflicts_with = "resume")]
+    latest: bool,
     /// Play this script or recording instead of asking a model.
     #[arg(long, value_name = "FILE")]
     script: Option<PathBuf>,
@@ -158,9 +161,21 @@ enum Sessions {
         #[arg(long)]
         json: bool,
     },
+    /// Find what was said in sessions of the current folder.
+    Search {
+        /// The words, all of which must be there; each may be a part of a word.
+        #[arg(required = true)]
+        words: Vec<String>,
+        /// Search those of every folder.
+        #[arg(long)]
+        everywhere: bool,
+        /// Write JSON.
+        #[arg(long)]
+        json: bool,
+    },
     /// Show a session's conversation.
     Show {
-        /// The session.
+        /// The session, or the beginning of its id.
         id: String,
         /// Write every event as a line of JSON.
         #[arg(long)]
@@ -168,12 +183,12 @@ enum Sessions {
     },
     /// Delete a session and everything that belongs to it.
     Delete {
-        /// The session.
+        /// The session, or the beginning of its id.
         id: String,
     },
     /// Write a session as JSON lines to standard output, as a backup or for another machine.
     Export {
-        /// The session.
+        /// The session, or the beginning of its id.
         id: String,
     },
     /// Create a session from the JSON lines that `export` wrote.

@@ -3,8 +3,9 @@
 //! `earlier/data` is the data folder that the version of commit c16ebf0 left behind, its database vacuumed, after it
 //! played `earlier/script.json` in `/tmp/azimuth-earlier`: `exec --yes` with "Mend the sum in @lib.rs.", `exec` with
 //! "And a file.", which nobody allowed, and `exec '!echo by the user'`. `earlier/data-4` is what that of commit c647c04
-//! left, whose sessions had parents and no purpose, and `earlier/data-6` what that of commit 45895c4 left, which kept
-//! no sums of costs. A version that changes how a session is stored adds a folder of its own and keeps these.
+//! left, whose sessions had parents and no purpose, `earlier/data-6` what that of commit 45895c4 left, which kept no sums
+//! of costs, and `earlier/data-7` what that of commit aae60568 left, in which nothing could be searched. A version that
+//! changes how a session is stored adds a folder of its own and keeps these.
 
 #![expect(clippy::disallowed_methods, reason = "the test makes what an earlier version has left")]
 
@@ -47,7 +48,7 @@ impl Drop for Left {
 #[tokio::test]
 async fn a_session_of_an_earlier_version_opens_goes_on_and_is_undone() {
     // One after the other, since all are of one folder.
-    for data in ["data", "data-4", "data-6"] {
+    for data in ["data", "data-4", "data-6", "data-7"] {
         opens_goes_on_and_is_undone(data).await;
     }
 }
@@ -66,6 +67,12 @@ async fn opens_goes_on_and_is_undone(data: &str) {
     let [session] = sessions.as_slice() else { panic!("{sessions:?}") };
     assert_eq!((session.title.as_str(), session.usage.input), ("Mend the sum in @lib.rs", 1200));
     let id = session.session_id.clone();
+    let found = client.call::<methods::SessionSearch>(json!({ "query": "RIGHT sum", "everywhere": true })).await;
+    let [hit] = found.hits.as_slice() else { panic!("{found:?}") };
+    assert_eq!((&hit.session_id, hit.snippet.as_str(), found.unread), (&id, "The sum is right now.", 0));
+    let typed = client.call::<methods::PromptHistory>(json!({ "everywhere": true })).await.prompts;
+    let typed: Vec<_> = typed.iter().map(|prompt| prompt.text.as_str()).collect();
+    assert_eq!(typed, ["!echo by the user", "And a file.", "Mend the sum in @lib.rs."]);
     let opened = client.call::<methods::SessionOpen>(json!({ "sessionId": id, "since": 0 })).await;
     assert!(opened.events.len() >= 70, "nothing of its log is left out");
     let has = |is_it: fn(&Event) -> bool| opened.events.iter().any(|event| is_it(&event.event));

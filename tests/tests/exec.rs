@@ -449,6 +449,55 @@ fn on_a_terminal_the_output_of_a_command_of_the_users_own_is_shown_once() {
 }
 
 #[test]
+fn the_last_session_of_a_folder_is_continued_and_what_was_said_is_found() {
+    let world = World::new();
+    let script = world.script(&json!([{ "text": "The zebra is striped." }, { "text": "Still striped." }]));
+    let nothing = world.azimuth(&["exec", "--script", &script, "-c", "Go on."]);
+    assert_eq!(nothing.status.code(), Some(1));
+    assert!(text(&nothing).contains("there is no session of this folder to continue"), "{}", text(&nothing));
+    let both = world.azimuth(&["exec", "-c", "--resume", "a", "Go on."]);
+    assert_eq!(both.status.code(), Some(2), "{}", text(&both));
+    for prompt in ["What about zebras?", "Something else."] {
+        let first = world.azimuth(&["exec", "--script", &script, prompt]);
+        assert_eq!(first.status.code(), Some(0), "{}", text(&first));
+    }
+    let listed = text(&world.azimuth(&["sessions", "list"]));
+    let ids: Vec<_> = listed.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    let [last, zebras] = ids.as_slice() else { panic!("{listed}") };
+    for arguments in [["-c", "Is it so?"], ["--continue", "Really?"]] {
+        let on = world.azimuth(&[&["exec", "--script", &script], &arguments[..]].concat());
+        assert_eq!(on.status.code(), Some(0), "{}", text(&on));
+    }
+    let shown = text(&world.azimuth(&["sessions", "show", last]));
+    let is_there = |said: &str| shown.contains(said);
+    assert!(is_there("> Something else.") && is_there("> Is it so?") && is_there("> Really?"), "{shown}");
+    assert_eq!(text(&world.azimuth(&["sessions", "list"])).lines().count(), 2, "no other session was made");
+
+    let found = text(&world.azimuth(&["sessions", "search", "ZEBRA", "striped"]));
+    assert!(found.contains("model: The zebra is striped."), "{found}");
+    let hit = text(&world.azimuth(&["sessions", "search", "--json", "about zebras"]));
+    let hit: Value = serde_json::from_str(hit.lines().last().unwrap()).unwrap();
+    assert_eq!((hit["sessionId"].as_str().unwrap(), hit["kind"].as_str().unwrap()), (*zebras, "prompt"), "{hit}");
+    let none = text(&world.azimuth(&["sessions", "search", "unicorn"]));
+    assert!(none.contains("nothing was found here"), "{none}");
+
+    // Seventeen sessions cannot all begin with another digit.
+    for at in 0..15 {
+        world.azimuth(&["exec", "--script", &script, &format!("Number {at}.")]);
+    }
+    let listed = text(&world.azimuth(&["sessions", "list"]));
+    let twice = "0123456789abcdef".chars().find(|digit| listed.lines().filter(|line| line.starts_with(*digit)).count() > 1);
+    let digit = twice.unwrap().to_string();
+    let unclear = world.azimuth(&["exec", "--script", &script, "--resume", &digit, "Which?"]);
+    assert_eq!(unclear.status.code(), Some(1));
+    let said = text(&unclear);
+    assert!(said.contains(&format!("several sessions begin with {digit}")), "{said}");
+    for line in listed.lines().filter(|line| line.starts_with(&digit)) {
+        assert!(said.contains(line.split_whitespace().next().unwrap()), "{said}");
+    }
+}
+
+#[test]
 fn a_session_is_gone_on_with_listed_shown_deleted_and_brought_back() {
     let world = World::new();
     let script = world.script(&json!([{ "text": "First answer." }, { "text": "Second answer." }]));
@@ -458,11 +507,11 @@ fn a_session_is_gone_on_with_listed_shown_deleted_and_brought_back() {
     assert!(listed.contains("Remember the number seven"), "{listed}");
     let id = listed.split_whitespace().next().unwrap().to_owned();
 
-    let second = world.azimuth(&["exec", "--script", &script, "--resume", &id, "Which number?"]);
+    let second = world.azimuth(&["exec", "--script", &script, "--resume", &id[..3], "Which number?"]);
     assert_eq!(second.status.code(), Some(0), "{}", text(&second));
     assert!(text(&second).contains("Second answer."), "{}", text(&second));
 
-    let shown = text(&world.azimuth(&["sessions", "show", &id]));
+    let shown = text(&world.azimuth(&["sessions", "show", &id[..5]]));
     for expected in ["> Remember the number seven.", "First answer.", "> Which number?", "Second answer."] {
         assert!(shown.contains(expected), "`{expected}` is not in:\n{shown}");
     }

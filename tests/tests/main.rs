@@ -27,6 +27,7 @@ mod environment;
 mod exec;
 mod failures;
 mod faults;
+mod finding;
 mod folders;
 mod foreign;
 mod formatting;

@@ -4,9 +4,10 @@ import * as vscode from 'vscode';
 import { showAccounts, signIn } from './accounts/accounts';
 import { file, selection } from './chat/attachments';
 import type { FactsKeeper } from './chat/facts';
+import { answerKey, promptKey } from './chat/keys';
 import type { ChatView } from './chat/view';
 import type { CostsReport } from './costs/report';
-import type { Decision, Hunk, HunkId, Mode, Proposal, ProposalId, SessionId, TerminalId } from './generated/protocol';
+import type { Decision, Hunk, HunkId, Mode, Proposal, ProposalId, SearchHit, SessionId, TerminalId } from './generated/protocol';
 import type { Inline } from './inline/inline';
 import type { NextEdits } from './inline/next';
 import type { CountsReport } from './inline/report';
@@ -27,6 +28,7 @@ import type { Follow } from './session/follow';
 import { showPermissions } from './session/permissions';
 import { chooseMode, pickAcceptEdits, pickMode, pickSession, pickThinking, remove, rename } from './session/pickers';
 import { NextModel, pickModel } from './session/modelPicker';
+import { pickPrompt, searchSessions } from './session/search';
 import type { Session } from './session/session';
 import { restore } from './session/undo';
 import { showJobs } from './terminal/jobs';
@@ -75,6 +77,11 @@ export function registerCommands(parts: Parts): vscode.Disposable {
 
     'azimuth.session.new': () => session.make().then(() => chat.focus()),
     'azimuth.session.open': () => pickSession(session),
+    'azimuth.session.search': () => searchSessions(session, request, (hit) => reveal(chat, hit)),
+    'azimuth.prompt.history': async () => {
+      const text = await pickPrompt(request);
+      if (text !== undefined) await chat.add({ text, attachments: [] });
+    },
     'azimuth.session.rename': () => withSession(session, (current) => rename(session, current)),
     'azimuth.session.delete': () => withSession(session, (current) => remove(session, current)),
     'azimuth.model.select': () => pickModel(session, request, server.onModels),
@@ -207,6 +214,13 @@ async function answer(session: Session, instruct: Instruct): Promise<void> {
   const items = question.options.map(({ name, optionId }) => ({ label: iconless(name), optionId }));
   const picked = await vscode.window.showQuickPick(items, { title: visible(`Azimuth: ${question.title}`), placeHolder: visible(`${question.detail} (${question.reason})`), ignoreFocusOut: true });
   if (picked !== undefined) await session.answer(question.permissionId, picked.optionId);
+}
+
+/** Shows the chat where a hit stands in its session, which is open. */
+async function reveal(chat: ChatView, { sessionId, kind, seq, messageId }: SearchHit): Promise<void> {
+  if (kind === 'prompt' && seq !== undefined) return chat.reveal(sessionId, promptKey(seq));
+  if (kind === 'answer' && messageId !== undefined) return chat.reveal(sessionId, answerKey(messageId));
+  await chat.focus();
 }
 
 async function withSession(session: Session, work: (current: { sessionId: string; title: string }) => Promise<unknown>): Promise<void> {

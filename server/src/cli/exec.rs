@@ -1,5 +1,6 @@
 //! `azimuth exec`: one prompt, from beginning to end, without an editor. It is a client of the hub like any other.
 
+mod open;
 mod watch;
 
 use std::collections::BTreeSet;
@@ -10,17 +11,16 @@ use std::sync::Arc;
 
 use agent::commands::{self, Commands};
 use async_trait::async_trait;
-use hub::visible;
 use hub::{Client, Connection, DocumentEdit, Editor, EditorError, Feed, Hub};
+use hub::{meant, visible};
 use permission::{Action, Case, Rule, Rules, SourcedRule, Surroundings, Verdict, accepting_rule, judge, weight};
 use project::paths;
 use project::text::PositionEncoding;
 use protocol::editor::{EditorFormatParams, EditorFormatResult};
 use protocol::methods::{self, Request as Method};
-use protocol::model::ModelSelectParams;
 use protocol::permission::{PermissionAnswerParams, RuleOrigin};
 use protocol::review::{Decision, DecisionTarget, HunkState, Proposal, ReviewDecideParams, ReviewListParams};
-use protocol::session::{Mode, SessionNewParams, SessionOpenParams};
+use protocol::session::Mode;
 use protocol::terminal::TerminalOpenParams;
 use protocol::turn::{TurnCancelParams, TurnStartParams};
 use protocol::{ErrorCode, Event, PromptBlock, SequencedEvent, SessionId, TerminalId};
@@ -28,6 +28,7 @@ use providers::scripted::{Recorder, Scripted};
 use shell::Spool;
 use tokio::sync::mpsc;
 
+pub(super) use self::open::Resume;
 use self::watch::{CANCELLED, Watch};
 use super::questions::Answerer;
 use super::setup::{Setup, log_file};
@@ -53,6 +54,10 @@ pub(super) async fn run(args: Exec, log: Option<String>) -> Result<ExitCode, Fai
         let rule = text.parse::<Rule>().map_err(|error| Failure::Usage(format!("--allow {text}: {error}")))?;
         config.rules.allow.push(SourcedRule { rule, origin: RuleOrigin::Session, source: "--allow".into() });
     }
+    let resume = match args.resume {
+        Some(typed) => Some(Resume::One(meant::session(&*setup.store, &typed).map_err(Failure::new)?.session_id)),
+        None => args.latest.then_some(Resume::Latest),
+    };
     let rules = config.rules.clone();
     let parts = setup.parts(config);
     let model = match &args.script {
@@ -73,7 +78,7 @@ pub(super) async fn run(args: Exec, log: Option<String>) -> Result<ExitCode, Fai
         folder,
         model,
         mode: args.mode,
-        resume: args.resume.map(SessionId::new),
+        resume,
         rules,
         trusted: args.trust.then_some(true),
         json: args.json,
@@ -103,7 +108,8 @@ pub(super) struct Job {
     pub(super) folder: PathBuf,
     pub(super) model: Option<String>,
     pub(super) mode: Option<Mode>,
-    pub(super) resume: Option<SessionId>,
+    /// The session to go on with; without it, a new one.
+    pub(super) resume: Option<Resume>,
     /// The rules given, to see whether one accepts an edit, or keeps a file that the prompt names from being read.
     pub(super) rules: Rules,
     /// The user's word on the trust in the folder in this run, if there is one.
@@ -238,34 +244,6 @@ impl Job {
             blocks
         });
         named.await.unwrap_or(typed)
-    }
-
-    /// Makes the session, or opens the one to go on with.
-    async fn open(&self, connection: &Connection) -> Result<Watch, Failure> {
-        let (info, seq) = match &self.resume {
-            None => {
-                let params = SessionNewParams { folders: None, model: self.model.clone(), mode: self.mode };
-                (ask::<methods::SessionNew>(connection, params).await?.session, 0)
-            }
-            Some(session) => {
-                let params = SessionOpenParams { session_id: session.clone(), since: 0 };
-                let opened = ask::<methods::SessionOpen>(connection, params).await?;
-                if let Some(model) = &self.model {
-                    let (session_id, model) = (Some(session.clone()), model.clone());
-                    let params = ModelSelectParams { session_id, model, only_here: true };
-                    ask::<methods::ModelSelect>(connection, params).await?;
-                }
-                (opened.session, opened.events.last().map_or(0, |event| event.seq))
-            }
-        };
-        let folders: Vec<_> = info.folders.iter().filter_map(|uri| paths::from_uri(uri).ok()).collect();
-        if let Some(first) = folders.first()
-            && !folders.contains(&self.folder)
-        {
-            let said = format!("this session works in {}, where it began, not in the current folder", first.display());
-            complain(&said);
-        }
-        Ok(Watch::new(info.session_id, folders, seq))
     }
 
     /// Shows an event and does what it asks for.

@@ -5,20 +5,25 @@ use std::io::{self, BufReader, IsTerminal, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use hub::{lists, visible};
+use hub::{clock, lists, meant, visible};
+use ports::found::TextFilter;
 use ports::store::{Origin, SessionFilter, Store};
 use project::paths;
+use protocol::search::{HitKind, SearchHit, SnippetMark};
 use protocol::session::Purpose;
 use protocol::{Event, PromptBlock, SessionId};
 use providers::cost::format_cost;
-use store::Imported;
+use store::{Imported, SqliteStore};
 
 use super::setup::Setup;
 use super::style::Style;
 use super::view::View;
 use super::{Failure, Sessions};
 
-/// Lists, shows, deletes, exports and imports sessions.
+/// The number of hits that are listed.
+const HITS: usize = 100;
+
+/// Lists, searches, shows, deletes, exports and imports sessions.
 pub(super) async fn sessions(command: Sessions, log: Option<String>) -> Result<ExitCode, Failure> {
     let folder = std::env::current_dir().map_err(Failure::new)?;
     let setup = Setup::new(std::slice::from_ref(&folder), log)?;
@@ -51,8 +56,12 @@ pub(super) async fn sessions(command: Sessions, log: Option<String>) -> Result<E
                     .map_err(Failure::new)?;
             }
         }
+        Sessions::Search { words, everywhere, json } => {
+            let folders = if everywhere { Vec::new() } else { vec![paths::to_uri(&folder)] };
+            search(store, TextFilter { query: words.join(" "), folders, limit: HITS }, json, &mut out)?;
+        }
         Sessions::Show { id, json } => {
-            let events = store.events(&SessionId::new(id), 0, usize::MAX).map_err(Failure::new)?;
+            let events = store.events(&meant(store, &id)?, 0, usize::MAX).map_err(Failure::new)?;
             let style = Style::for_stdout();
             let mut view = View::new(&mut out, style);
             for event in &events {
@@ -72,7 +81,7 @@ pub(super) async fn sessions(command: Sessions, log: Option<String>) -> Result<E
             }
         }
         Sessions::Delete { id } => {
-            let session = SessionId::new(id);
+            let session = meant(store, &id)?;
             // Whoever has it open must let it go first.
             let lock = store.lock(&session).map_err(Failure::new)?;
             drop(lock);
@@ -80,7 +89,7 @@ pub(super) async fn sessions(command: Sessions, log: Option<String>) -> Result<E
             writeln!(out, "session {session} is deleted").map_err(Failure::new)?;
         }
         Sessions::Export { id } => {
-            let (session, mut exported) = (SessionId::new(id), Vec::new());
+            let (session, mut exported) = (meant(store, &id)?, Vec::new());
             store.export(&session, &mut exported).map_err(Failure::new)?;
             let folders = store.info(&session).map_err(Failure::new)?.folders;
             let folders: Vec<_> = folders.iter().filter_map(|uri| paths::from_uri(uri).ok()).collect();
@@ -105,6 +114,55 @@ pub(super) async fn sessions(command: Sessions, log: Option<String>) -> Result<E
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The session that the beginning of its id means.
+fn meant(store: &SqliteStore, typed: &str) -> Result<SessionId, Failure> {
+    Ok(meant::session(store, typed).map_err(Failure::new)?.session_id)
+}
+
+/// Lists where words were said, once all that older versions stored is taken in.
+fn search(store: &SqliteStore, filter: TextFilter, json: bool, out: &mut impl Write) -> Result<(), Failure> {
+    while !store.take_in_texts().map_err(Failure::new)? {}
+    let hits = store.search(&filter).map_err(Failure::new)?.hits;
+    let style = Style::for_stdout();
+    for hit in &hits {
+        if json {
+            let line = serde_json::to_string(hit).map_err(Failure::new)?;
+            writeln!(out, "{}", visible::json(&line)).map_err(Failure::new)?;
+            continue;
+        }
+        let title = if hit.title.is_empty() { "(no title)".into() } else { visible::line(&hit.title) };
+        let day = clock::name_of(clock::day_of(hit.at));
+        writeln!(out, "{}  {day}  {title}", hit.session_id).map_err(Failure::new)?;
+        let who = match hit.kind {
+            HitKind::Title => continue,
+            HitKind::Prompt => "you:",
+            HitKind::Answer => "model:",
+        };
+        writeln!(out, "    {} {}", style.dim(who), marked(hit, style)).map_err(Failure::new)?;
+    }
+    if hits.is_empty() && !json {
+        let more = if filter.folders.is_empty() { "" } else { " here; `--everywhere` searches all folders" };
+        writeln!(out, "nothing was found{more}").map_err(Failure::new)?;
+    }
+    Ok(())
+}
+
+/// The excerpt with its words in bold.
+fn marked(hit: &SearchHit, style: Style) -> String {
+    let units: Vec<u16> = hit.snippet.encode_utf16().collect();
+    let part = |from: u32, to: u32| {
+        let units = units.get(from as usize..to as usize).unwrap_or_default();
+        visible::line(&String::from_utf16_lossy(units)).into_owned()
+    };
+    let (mut text, mut done) = (String::new(), 0);
+    for SnippetMark { start, end } in &hit.marks {
+        text += &part(done, *start);
+        text += &style.bold(part(*start, *end));
+        done = *end;
+    }
+    text + &part(done, u32::try_from(units.len()).unwrap_or(u32::MAX))
 }
 
 #[expect(clippy::disallowed_methods, reason = "the user names the file, on the command line")]

@@ -502,9 +502,7 @@ end
 
 --- The window of the transcript in this tab page.
 ---@return integer?
-function M.window()
-  return view_window()
-end
+M.window = view_window
 
 --- The turn at the cursor, where the cursor is in the transcript; see `Transcript:turn_at`.
 ---@param direction azimuth.Direction
@@ -554,8 +552,13 @@ function M.follow()
 end
 
 --- Draws soon what is new beside the session.
-function M.redraw()
-  draw_soon()
+M.redraw = draw_soon
+
+--- Shows an entry of the session, and marks it for a moment.
+---@param is_it fun(entry: azimuth.Entry): boolean
+function M.reveal(is_it)
+  draw()
+  transcript:reveal(view_window(), is_it)
 end
 
 --- Draws now. For measurements.

@@ -138,6 +138,16 @@ M.subcommands = {
     end,
     complete = { "everywhere" },
   },
+  search = {
+    run = function(args)
+      require("azimuth.found").search(args.rest)
+    end,
+  },
+  prompts = {
+    run = function(args)
+      require("azimuth.found").prompts(args.rest, args.bang)
+    end,
+  },
   rename = {
     run = function(args)
       local client = require("azimuth.client")

@@ -17,6 +17,7 @@ M.groups = {
   AzimuthKey = "Special",
   AzimuthHint = "NonText",
   AzimuthGhost = "Comment",
+  AzimuthFound = "IncSearch",
 }
 
 function M.set()

@@ -17,6 +17,8 @@ M.defaults = {
   { action = "ask", modes = { "x" }, key = "a", command = ":Azimuth ask<CR>", desc = "ask about the selection" },
   { action = "change", modes = { "n", "x" }, key = "k", command = "<Cmd>Azimuth change<CR>", desc = "change this" },
   { action = "sessions", modes = { "n" }, key = "s", command = "<Cmd>Azimuth sessions<CR>", desc = "choose a session" },
+  { action = "search", modes = { "n" }, key = "/", command = "<Cmd>Azimuth search<CR>", desc = "find what was said in any session" },
+  { action = "prompts", modes = { "n" }, key = "f", command = "<Cmd>Azimuth prompts<CR>", desc = "find an earlier prompt" },
   { action = "new", modes = { "n" }, key = "n", command = "<Cmd>Azimuth new<CR>", desc = "new session" },
   { action = "models", modes = { "n" }, key = "m", command = "<Cmd>Azimuth models<CR>", desc = "choose a model" },
   { action = "next_model", modes = { "n" }, key = "M", command = "<Cmd>Azimuth next_model<CR>", desc = "next model" },

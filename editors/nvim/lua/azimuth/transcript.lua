@@ -5,6 +5,9 @@ local render = require("azimuth.render")
 local M = {}
 
 local namespace = vim.api.nvim_create_namespace("azimuth.transcript")
+local found = vim.api.nvim_create_namespace("azimuth.found")
+--- How long an entry that was looked for is marked, in milliseconds.
+local FOUND_MS = 2500
 --- Neovim 0.10 parses the whole buffer before it draws a change; beyond this many lines that would be felt, and the
 --- older highlighting by patterns takes its place. Later versions parse beside the drawing.
 local MAX_PARSED = 2000
@@ -274,6 +277,37 @@ function Transcript:entry_at(line)
   for at, height in ipairs(self.heights) do
     if line <= row + height then
       return self.state.entries[at] or nil, row
+    end
+    row = row + height
+  end
+end
+
+--- Scrolls a window to the first of these entries, opens its fold, and marks it for a moment.
+---@param window? integer
+---@param is_it fun(entry: azimuth.Entry): boolean
+function Transcript:reveal(window, is_it)
+  local row = 0
+  for at, height in ipairs(self.heights) do
+    local entry = self.state and self.state.entries[at]
+    if window and entry and is_it(entry) then
+      vim.api.nvim_win_set_cursor(window, { row + 1, 0 })
+      vim.api.nvim_win_call(window, function()
+        vim.cmd("silent! normal! zvzt")
+      end)
+      vim.api.nvim_buf_clear_namespace(self.bufnr, found, 0, -1)
+      vim.api.nvim_buf_set_extmark(self.bufnr, found, row, 0, {
+        end_row = row + height,
+        hl_group = "AzimuthFound",
+        hl_eol = true,
+        priority = 200,
+        strict = false,
+      })
+      vim.defer_fn(function()
+        if vim.api.nvim_buf_is_valid(self.bufnr) then
+          vim.api.nvim_buf_clear_namespace(self.bufnr, found, 0, -1)
+        end
+      end, FOUND_MS)
+      return
     end
     row = row + height
   end

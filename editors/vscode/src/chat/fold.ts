@@ -11,6 +11,7 @@ import { corrected, waitingInWords, type Terminals } from '../terminal/state';
 import { autoInWords, changedFiles, formattedInWords, restoredFiles, switchInWords, type FileNews } from './news';
 import { type HandoverEntry, handoverOf, takenBackWith } from './handover';
 import { isSame, textOnly, whole } from './images';
+import { answerKey, promptKey } from './keys';
 import { Commands, fresh, type OwnEntry, type ToolEntry } from './ran';
 import { type PromptEntry, textOf } from './said';
 import { asking, BEGUN, delegating, type EndEntry, endOf, type OfTurn } from './used';
@@ -247,12 +248,12 @@ export class Chat {
         this.doing = 'Thinking';
         // The command that asked for it stands there already.
         if (event.compacts === true) break;
-        this.add(`p${seq}`, {
+        this.add(promptKey(seq), {
           kind: 'prompt', blocks: event.prompt, said: event.prompt.length > 0 ? 'prompt' : 'continue', turnId: event.turnId, files: {},
         });
         break;
       case 'steered':
-        this.add(`p${seq}`, { kind: 'prompt', blocks: event.prompt, said: 'steer', files: {} });
+        this.add(promptKey(seq), { kind: 'prompt', blocks: event.prompt, said: 'steer', files: {} });
         break;
       case 'promptQueued':
         this.queue.set(event.queueId, event.prompt);
@@ -475,8 +476,8 @@ export class Chat {
   }
 
   private answer(id: MessageId, change: (answer: Extract<Entry, { kind: 'answer' }>) => void): void {
-    let entry = this.byKey.get(`m${id}`);
-    entry ??= this.add(`m${id}`, { kind: 'answer', text: '', thinking: '', done: false });
+    let entry = this.byKey.get(answerKey(id));
+    entry ??= this.add(answerKey(id), { kind: 'answer', text: '', thinking: '', done: false });
     if (entry.kind !== 'answer') return;
     change(entry);
     this.touch(entry);
@@ -547,7 +548,7 @@ export class Chat {
   }
 
   private drop(id: MessageId): void {
-    const entry = this.byKey.get(`m${id}`);
+    const entry = this.byKey.get(answerKey(id));
     if (entry?.kind === 'answer') this.remove(entry);
   }
 

@@ -22,6 +22,7 @@ export type HostMessage =
   | CompletionsMessage
   | AttachMessage
   | FocusMessage
+  | RevealMessage
   | AnswerOptionMessage;
 
 /**
@@ -148,6 +149,13 @@ export interface FocusMessage {
   atEnd: boolean;
 }
 
+/** Scroll to the entry with this key and mark it for a moment. */
+export interface RevealMessage {
+  type: 'reveal';
+  sessionId: SessionId;
+  key: string;
+}
+
 /** Answer the question that has waited longest with this option, from 1, as its button would. */
 export interface AnswerOptionMessage {
   type: 'answerOption';
@@ -160,8 +168,11 @@ export type Intent =
   | { type: 'ready' }
   /** The keyboard came into the webview, or left it. VS Code itself does not say so. */
   | { type: 'focused'; on: boolean }
-  /** The entries before this number, the last of them first needed. Answered with `earlier`. */
-  | { type: 'earlier'; before: number }
+  /**
+   * The entries before this number, the last of them first needed; with `key`, as many as it takes that the one with this
+   * key is among them. Answered with `earlier`.
+   */
+  | { type: 'earlier'; before: number; key?: string }
   /** Start a turn. The host answers with `promptSettled`, as to the next two. */
   | { type: 'send'; promptId: string; blocks: PromptBlock[] }
   /** Say something to the running turn. */

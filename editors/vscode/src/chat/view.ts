@@ -2,6 +2,7 @@
 
 import { randomBytes } from 'node:crypto';
 import * as vscode from 'vscode';
+import type { SessionId } from '../generated/protocol';
 import type { Server } from '../server/server';
 import type { Session } from '../session/session';
 import type { FactsKeeper } from './facts';
@@ -57,6 +58,12 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
     this.soon({ type: 'focus', atEnd });
   }
 
+  /** Shows the chat at the entry with this key. */
+  async reveal(sessionId: SessionId, key: string): Promise<void> {
+    await this.focus();
+    this.soon({ type: 'reveal', sessionId, key });
+  }
+
   /** Puts a prompt that was given elsewhere and not taken into the draft, and shows it with the reason. */
   async giveBack(prompt: SentPrompt, error: string): Promise<void> {
     this.soon({ type: 'refused', prompt, error });
@@ -106,7 +113,7 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
 
   private take(intent: Intent): void {
     if (intent.type === 'focused') return this.focused(intent.on);
-    if (intent.type === 'earlier') return this.tellEarlier(intent.before);
+    if (intent.type === 'earlier') return this.tellEarlier(intent.before, intent.key);
     if (intent.type !== 'ready') return this.carryOut(intent);
     this.ready = true;
     this.facts.show(true);
@@ -145,11 +152,13 @@ export class ChatView implements vscode.WebviewViewProvider, vscode.Disposable {
     if (sessionId !== undefined) this.tell({ type: 'terminals', sessionId, terminals: [...terminals.values()] });
   }
 
-  private tellEarlier(before: number): void {
+  private tellEarlier(before: number, key?: string): void {
     const { id: sessionId } = this.session;
     if (sessionId === undefined) return;
-    const from = Math.max(0, before - ENTRIES);
-    this.tell({ type: 'earlier', sessionId, from, entries: this.chat().entries.slice(from, before) });
+    const { entries } = this.chat();
+    const wanted = key === undefined ? -1 : entries.findIndex((entry) => entry.key === key);
+    const from = Math.max(0, Math.min(before, wanted < 0 ? before : wanted) - ENTRIES);
+    this.tell({ type: 'earlier', sessionId, from, entries: entries.slice(from, before) });
   }
 
   /** The whole chat as it is. */

@@ -15,6 +15,12 @@ export interface Requests {
    */
   'azimuth/session/list': { params: SessionListParams; result: SessionListResult };
   /**
+   * Searches the titles, prompts and answers of sessions. Plain words; nothing in them can be wrong.
+   *
+   * Errors: `storeFailed`.
+   */
+  'azimuth/session/search': { params: SessionSearchParams; result: SessionSearchResult };
+  /**
    * Opens a session, attaches the client to it, and returns its events after a number.
    *
    * Errors: `notFound`, `sessionLocked`, `storeFailed`, `operationFailed`.
@@ -264,6 +270,12 @@ export interface Requests {
    * Errors: `notFound`, `sessionLocked`, `storeFailed`, `operationFailed`.
    */
   'azimuth/prompt/complete': { params: PromptCompleteParams; result: PromptCompleteResult };
+  /**
+   * Returns what the user has typed in earlier sessions, the last first.
+   *
+   * Errors: `storeFailed`.
+   */
+  'azimuth/prompt/history': { params: PromptHistoryParams; result: PromptHistoryResult };
   /**
    * Returns what an empty chat offers: the setup of the client's workspace, and prompts to try for a document.
    *
@@ -966,6 +978,16 @@ export type Direction =
 
 /** An empty result. */
 export type Done = Record<string, never>;
+
+/** A prompt of an earlier time. */
+export interface EarlierPrompt {
+  /** The text as typed. */
+  text: string;
+  /** The time at which it was last sent. */
+  at: number;
+  /** The session that it was sent in then. */
+  sessionId: SessionId;
+}
 
 /** Parameters of `azimuth/editor/save` and `azimuth/editor/text`. */
 export interface EditorDocumentParams {
@@ -1702,6 +1724,15 @@ export interface GhostText {
   /** The text in its place. */
   text: string;
 }
+
+/** What has the words of a search. */
+export type HitKind =
+  /** The session's title. */
+  | 'title'
+  /** Something that the user said. */
+  | 'prompt'
+  /** Something that the model said. */
+  | 'answer';
 
 /** A part of a proposal that is decided on its own. */
 export interface Hunk {
@@ -2980,6 +3011,24 @@ export interface PromptCompleteResult {
   items: CompletionItem[];
 }
 
+/** Parameters of `azimuth/prompt/history`. */
+export interface PromptHistoryParams {
+  /** Only prompts that have these words, as for `azimuth/session/search`; all without a word. */
+  query?: string;
+  /** Only prompts of sessions of this folder (a URI); without it, those of the client's workspace folders. */
+  folder?: string;
+  /** True for the prompts of every folder. */
+  everywhere?: boolean;
+  /** At most this many, 1 to 1000; 100 without it. */
+  limit?: number;
+}
+
+/** Result of `azimuth/prompt/history`. */
+export interface PromptHistoryResult {
+  /** The prompts that the user has typed, with slash commands and commands after `!`, the last first. Each text is there once. */
+  prompts: EarlierPrompt[];
+}
+
 /** Parameters of `azimuth/prompt/put`. */
 export interface PromptPutParams {
   /** The prompt, or a part of it. */
@@ -3448,6 +3497,28 @@ export type SandboxMode =
   /** Everything that the user may do: no sandbox. */
   | 'full';
 
+/** A place in a session that has all words of a search. */
+export interface SearchHit {
+  /** The session. */
+  sessionId: SessionId;
+  /** Its title; empty if it has none. */
+  title: string;
+  /** Its folders, as URIs. */
+  folders: string[];
+  /** What has the words. */
+  kind: HitKind;
+  /** The time at which it was said; for a title, that of the session's last event. */
+  at: number;
+  /** An excerpt in one line, with the first of the words. */
+  snippet: string;
+  /** The words in the excerpt, in order; they do not overlap. */
+  marks: SnippetMark[];
+  /** The number of its event: of `turnStarted` or `steered` for a prompt, of `messageCompleted` for an answer. Absent for a title. */
+  seq?: number;
+  /** The message, for an answer. */
+  messageId?: MessageId;
+}
+
 /** The occasion on which a file's state was recorded. */
 export type SeenOccasion =
   /** An accepted edit is about to delete it. */
@@ -3681,6 +3752,26 @@ export interface SessionRenameParams {
   title: string;
 }
 
+/** Parameters of `azimuth/session/search`. */
+export interface SessionSearchParams {
+  /** The words to find, separated by white space, in any order and case. Each may be a part of a word in the text, and no character has a special meaning. Without a word nothing is found. */
+  query: string;
+  /** Only sessions of this folder (a URI); without it, those of the client's workspace folders. */
+  folder?: string;
+  /** True for the sessions of every folder. */
+  everywhere?: boolean;
+  /** At most this many hits, 1 to 1000; 50 without it. */
+  limit?: number;
+}
+
+/** Result of `azimuth/session/search`. */
+export interface SessionSearchResult {
+  /** The hits: first the sessions whose title has all words, then the prompts and answers that have them, newest first. Of one session there are at most five of the latter. */
+  hits: SearchHit[];
+  /** The number of sessions that were not searched to their end, because an older version stored them. They are read in the background; after a moment there are none. */
+  unread: number;
+}
+
 /** The subject of a fact about the workspace. */
 export type SetupAbout =
   /** The session's model, or else that of new sessions. */
@@ -3743,6 +3834,14 @@ export type SignInWay =
   | 'paste'
   /** By a code that the user types on any device. */
   | 'device';
+
+/** A part of an excerpt, in UTF-16 units. */
+export interface SnippetMark {
+  /** Its beginning. */
+  start: number;
+  /** Its end, exclusive. */
+  end: number;
+}
 
 /** The sum of requests to models. */
 export interface Spending {

@@ -106,6 +106,9 @@ window.addEventListener('message', ({ data }: MessageEvent<HostMessage>) => {
       prompt.focus();
       if (data.atEnd) transcript.toEnd();
       break;
+    case 'reveal':
+      if (data.sessionId === sessionId) transcript.reveal(data.key);
+      break;
     case 'answerOption':
       answer(data.option);
       return;

@@ -9,6 +9,8 @@ import { EntryView, type Post } from './entries';
 const NEAR = 40;
 /** So long after a move to the end a place near it that is farther up is not the user's doing, in milliseconds. */
 const MOVED_MS = 250;
+/** So long an entry that was looked for is marked, in milliseconds. */
+const FOUND_MS = 2_500;
 /** So near to the beginning the earlier entries are asked for, in heights of the view. */
 const AHEAD = 2;
 
@@ -23,6 +25,8 @@ export class Transcript {
   private moved = 0;
   /** The number of the entry before which earlier ones were asked for; undefined while none are on their way. */
   private askedBefore: number | undefined;
+  /** The entry to show once it is here. */
+  private wanted: string | undefined;
   private readonly soon = eachFrame(() => this.draw());
   /** The end of what each call's command has printed, until it is drawn. */
   private readonly printed = new Map<string, string>();
@@ -45,6 +49,7 @@ export class Transcript {
     this.views.clear();
     this.printed.clear();
     this.askedBefore = undefined;
+    this.wanted = undefined;
     chat.takeChanged();
     this.list.replaceChildren(...chat.entries.map((entry) => this.make(entry)));
     this.toEnd();
@@ -62,6 +67,7 @@ export class Transcript {
     const bottom = element.scrollHeight - element.scrollTop;
     list.prepend(...(chat?.entries.slice(0, count) ?? []).map((entry) => this.make(entry)));
     element.scrollTop = element.scrollHeight - bottom;
+    if (this.wanted !== undefined) this.reveal(this.wanted);
   }
 
   toEnd(): void {
@@ -75,6 +81,31 @@ export class Transcript {
   /** The element of an entry. */
   find(key: string): HTMLElement | undefined {
     return this.viewOf(key)?.element;
+  }
+
+  /** Scrolls to an entry and marks it for a moment. If it is among the earlier ones, they are asked for first. */
+  reveal(key: string): void {
+    this.wanted = undefined;
+    const element = this.find(key);
+    if (element === undefined) {
+      const before = this.chat?.earlier ?? 0;
+      if (before === 0) return;
+      this.wanted = key;
+      this.askedBefore = before;
+      this.post({ type: 'earlier', before, key });
+      return;
+    }
+    this.follows = false;
+    for (const other of this.list.querySelectorAll('.found')) other.classList.remove('found');
+    element.classList.add('found');
+    setTimeout(() => element.classList.remove('found'), FOUND_MS);
+    // Entries that come into view get another height than was assumed, so the first move may miss.
+    let moves = 3;
+    const move = (): void => {
+      element.scrollIntoView({ block: 'start' });
+      if ((moves -= 1) > 0) requestAnimationFrame(move);
+    };
+    move();
   }
 
   /** The end of what the command of a call has printed. The command itself may still have to be drawn, and need not print again. */

@@ -178,6 +178,35 @@ try {
   told('a turn is told something, a prompt waits and is taken back, Escape cancels, and the history comes back by keys');
   await shot('cancelled');
 
+  // What was said is found from a new conversation, at its place, and an earlier prompt comes back by a key.
+  await steps.command(world, 'Azimuth: New Session');
+  await frame.locator('.entry').first().waitFor({ state: 'detached' });
+  await steps.chord(world, 'Shift+F');
+  const search = page.locator('.quick-input-widget:visible input.input');
+  await search.waitFor();
+  const rows = page.locator('.quick-input-list .monaco-list-row');
+  await page.keyboard.type('unicorn');
+  await rows.filter({ hasText: 'Nothing was found.' }).waitFor();
+  await search.fill('FUNCTIONS three');
+  await rows.filter({ hasText: 'The model: The file has **three** functions:' }).waitFor();
+  await shot('search');
+  await press('Enter');
+  const found = frame.locator('.entry.answer.found', { hasText: 'three' });
+  await found.waitFor();
+  const seen = () => found.evaluate((element) => element.getBoundingClientRect().top >= 0 && element.getBoundingClientRect().top < innerHeight);
+  await steps.until('the place in view', seen);
+  await shot('found');
+  await text.click();
+  await press('Control+R');
+  await search.waitFor();
+  await page.keyboard.type('ten make');
+  await rows.filter({ hasText: 'Make it ten.' }).waitFor();
+  await shot('prompts');
+  await press('Enter');
+  await steps.until('the earlier prompt in the draft', async () => (await text.inputValue()) === 'Make it ten.');
+  await text.fill('');
+  told('what was said is found and shown at its place, and an earlier prompt is searched and comes back, by keys');
+
   // Two pictures, as they come from the clipboard.
   await text.evaluate((element) => {
     const clipboardData = new DataTransfer();

@@ -17,6 +17,7 @@ pub mod feed;
 pub mod key_check;
 pub mod lists;
 pub mod log;
+pub mod meant;
 pub mod own_providers;
 pub mod request;
 pub mod secrets;

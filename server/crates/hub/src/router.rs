@@ -9,6 +9,7 @@ mod costs;
 mod instruct;
 mod models;
 mod reload;
+mod search;
 mod servers;
 mod suggestions;
 mod unused;
@@ -86,6 +87,7 @@ pub(super) static HANDLERS: LazyLock<Handlers<Router, ClientId>> = LazyLock::new
     models::register(&mut handlers);
     costs::register(&mut handlers);
     servers::register(&mut handlers);
+    search::register(&mut handlers);
     handlers
 });
 
@@ -105,6 +107,7 @@ pub(super) fn start(parts: Parts, board: Board) -> mpsc::UnboundedSender<Post> {
     let shared = Shared { board, trust, secrets, servers, router, parts, forget_unused, forgotten, cooldowns, budgets };
     tokio::spawn(servers::watch(Arc::clone(&shared.servers), posts.downgrade()));
     tokio::spawn(models::watch(shared.parts.catalog.watch(), posts.downgrade()));
+    tokio::spawn(search::take_in(Arc::downgrade(&shared.parts.store)));
     let config = Arc::clone(&shared.parts.config);
     let inline = Inline::start(shared.clone(), Arc::clone(&config));
     let router = Router {
@@ -510,12 +513,8 @@ impl Router {
         let origin = params.parent.map_or(Origin::Roots, Origin::Of);
         // Those of a session are in its folders.
         let everywhere = params.everywhere || origin != Origin::Roots;
-        let folders = match (everywhere, params.folder, self.clients.get(&id)) {
-            (true, _, _) | (false, None, None) => Vec::new(),
-            (false, Some(folder), _) => vec![folder],
-            (false, None, Some(client)) => client.folders.iter().map(|folder| paths::to_uri(folder)).collect(),
-        };
-        let limit = params.limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(LIST).clamp(1, 1000);
+        let folders = self.meant_folders(id, params.folder, everywhere);
+        let limit = bounded(params.limit, LIST);
         let purpose = Some(params.purpose.unwrap_or_default());
         let filter = SessionFilter { folders, query: params.query, origin, purpose, limit };
         let shared = self.shared.clone();
@@ -524,6 +523,20 @@ impl Router {
             let _ = reply.send(sessions.map(|sessions| SessionListResult { sessions }).map_err(Error::from));
         });
     }
+
+    /// The folders (URIs) whose sessions a client means: those of its workspace, if it says nothing; none for all.
+    fn meant_folders(&self, id: ClientId, folder: Option<String>, everywhere: bool) -> Vec<String> {
+        match (everywhere, folder, self.clients.get(&id)) {
+            (true, _, _) | (false, None, None) => Vec::new(),
+            (false, Some(folder), _) => vec![folder],
+            (false, None, Some(client)) => client.folders.iter().map(|folder| paths::to_uri(folder)).collect(),
+        }
+    }
+}
+
+/// The length of a list that a client asks for.
+fn bounded(limit: Option<u32>, usual: usize) -> usize {
+    limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(usual).clamp(1, 1000)
 }
 
 fn ending() -> Error {

@@ -4,8 +4,9 @@
 //! The core, `agent`, decides with these and touches nothing; the crates above implement them. As well as the ports
 //! there are the data that go through them: [`edit`] (what an edit comes to), [`partial`] (a call that still arrives),
 //! [`hooks`] (who else has a say), [`children`] (sessions that a session starts), [`tool_names`], [`file_block`] (calls
-//! that were files in an answer's text), [`counts`] (numbers about suggestions), [`spent`] (what requests used and
-//! cost), [`date`] (the calendar of days that are counted), [`facts`] (what a log tells of a session's work).
+//! that were files in an answer's text), [`found`] (searches in what was said), [`counts`] (numbers about suggestions),
+//! [`spent`] (what requests used and cost), [`date`] (the calendar of days that are counted), [`facts`] (what a log
+//! tells of a session's work).
 
 pub mod children;
 pub mod complete;
@@ -14,6 +15,7 @@ pub mod date;
 pub mod edit;
 pub mod facts;
 pub mod file_block;
+pub mod found;
 pub mod hooks;
 pub mod model;
 pub mod partial;

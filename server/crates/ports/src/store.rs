@@ -4,11 +4,13 @@
 
 use std::path::PathBuf;
 
+use protocol::search::EarlierPrompt;
 use protocol::session::{Purpose, SessionInfo};
 use protocol::{Event, SequencedEvent, SessionId};
 use serde_json::value::RawValue;
 
 use crate::counts::{Cost, Count};
+use crate::found::{Found, PromptFilter, TextFilter};
 use crate::spent::{Spent, Sums};
 
 /// The port to what outlives the process. One value serves all threads.
@@ -173,6 +175,26 @@ pub trait Store: Send + Sync {
     /// # Errors
     /// A failure of the store.
     fn sums(&self, since: u32) -> Result<Sums, StoreError>;
+
+    /// Searches the titles, prompts and answers of chats. What is appended is found at once. What an older version
+    /// stored is found once it was taken in by [`Store::take_in_texts`]; the result says of how many sessions it was not.
+    ///
+    /// # Errors
+    /// A failure of the store.
+    fn search(&self, filter: &TextFilter) -> Result<Found, StoreError>;
+
+    /// What the user has typed, the last first, each text once.
+    ///
+    /// # Errors
+    /// A failure of the store.
+    fn prompts(&self, filter: &PromptFilter) -> Result<Vec<EarlierPrompt>, StoreError>;
+
+    /// Takes in the next events of a session that an older version stored, so that they are found. Gives true if there
+    /// are none left. Each call takes milliseconds.
+    ///
+    /// # Errors
+    /// A failure of the store.
+    fn take_in_texts(&self) -> Result<bool, StoreError>;
 
     /// A folder for a session's bulky files, such as terminal output. Made if need be, removed with the session.
     ///

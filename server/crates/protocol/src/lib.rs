@@ -26,6 +26,7 @@ pub mod model;
 pub mod permission;
 pub mod review;
 pub mod role;
+pub mod search;
 pub mod servers;
 pub mod session;
 pub mod settings;

@@ -37,6 +37,7 @@ use crate::review::{
     ReviewResult, ReviewTextParams,
 };
 use crate::role::{ModelPickParams, ModelPickResult, ModelRolesParams, ModelRolesResult};
+use crate::search::{PromptHistoryParams, PromptHistoryResult, SessionSearchParams, SessionSearchResult};
 use crate::servers::{
     ServersChangedParams, ServersListParams, ServersListResult, ServersRestartParams, ServersRestartResult,
 };
@@ -220,6 +221,8 @@ requests! {
     SessionNew = "azimuth/session/new", global: SessionNewParams => SessionNewResult, [NotFound, SessionLocked, StoreFailed, OperationFailed];
     /// Lists sessions.
     SessionList = "azimuth/session/list", global: SessionListParams => SessionListResult, [StoreFailed];
+    /// Searches the titles, prompts and answers of sessions. Plain words; nothing in them can be wrong.
+    SessionSearch = "azimuth/session/search", global: SessionSearchParams => SessionSearchResult, [StoreFailed];
     /// Opens a session, attaches the client to it, and returns its events after a number.
     SessionOpen = "azimuth/session/open", session: SessionOpenParams => SessionOpenResult as SessionOpenResult<Box<RawValue>>, [];
     /// Detaches the client from a session.
@@ -310,6 +313,8 @@ requests! {
     ServersRestart = "azimuth/servers/restart", global: ServersRestartParams => ServersRestartResult, [OperationFailed];
     /// Completes a prompt: slash commands and their arguments after `/`, files after `@`.
     PromptComplete = "azimuth/prompt/complete", session: PromptCompleteParams => PromptCompleteResult, [];
+    /// Returns what the user has typed in earlier sessions, the last first.
+    PromptHistory = "azimuth/prompt/history", global: PromptHistoryParams => PromptHistoryResult, [StoreFailed];
     /// Returns what an empty chat offers: the setup of the client's workspace, and prompts to try for a document.
     PromptBeginnings = "azimuth/prompt/beginnings", global: PromptBeginningsParams => PromptBeginningsResult, [OperationFailed];
     /// Returns suggestions of text at the cursor. The answer is empty, with the reason, if there is nothing to show;

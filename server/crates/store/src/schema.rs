@@ -118,6 +118,31 @@ const STEPS: &[&str] = &[
     ) STRICT;
     CREATE INDEX spent_day ON spent (day);
 ",
+    "
+    -- The last event of which `texts` has what it says.
+    ALTER TABLE sessions ADD COLUMN texts_to INTEGER NOT NULL DEFAULT 0;
+
+    -- Texts that are searched: what users and models said. The ids are in the order in which they were taken in; the kind
+    -- is prompt, answer or command; the message is that of an answer.
+    CREATE TABLE texts (
+        id INTEGER PRIMARY KEY,
+        session TEXT NOT NULL,
+        seq INTEGER NOT NULL,
+        at INTEGER NOT NULL,
+        kind TEXT NOT NULL,
+        message TEXT,
+        text TEXT NOT NULL,
+        UNIQUE (session, seq)
+    ) STRICT;
+    CREATE INDEX texts_typed ON texts (kind <> 'answer');
+
+    -- Their index, by all three characters that follow one another. It has no positions: the texts are looked at.
+    CREATE VIRTUAL TABLE texts_index USING fts5 (
+        text, content = 'texts', content_rowid = 'id', tokenize = 'trigram', detail = none, columnsize = 0
+    );
+    -- Nothing of a text is left in it once the text is deleted.
+    INSERT INTO texts_index (texts_index, rank) VALUES ('secure-delete', 1);
+",
 ];
 
 /// How long a connection waits for another one that writes. Transactions take milliseconds; a checkpoint on a slow

@@ -4,8 +4,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use ports::counts::{Cost, Count};
+use ports::found::{Found, PromptFilter, TextFilter};
 use ports::spent::{Spent, Sums};
 use ports::store::{Origin, SessionFilter, SessionLock, Store, StoreError};
+use protocol::search::EarlierPrompt;
 use protocol::session::{Purpose, SessionInfo};
 use protocol::{Event, SequencedEvent, SessionId};
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
@@ -16,7 +18,7 @@ use crate::error::Error;
 use crate::layout::{self, Layout};
 use crate::lock::{self, HeldSessions, InUse};
 use crate::recover::{self, Recovery};
-use crate::{clock, counts, files, schema, sessions, spent};
+use crate::{clock, counts, files, schema, sessions, spent, texts};
 
 /// How many connections for reading are kept open.
 const READERS: usize = 4;
@@ -180,7 +182,10 @@ impl SqliteStore {
         let _lock = self.keep_others_off(session)?;
         // Its requests were paid for.
         self.take_in_spent(session)?;
-        self.write(Synchronous::Normal, |connection| sessions::delete(connection, session))?;
+        self.write(Synchronous::Normal, |connection| {
+            texts::forget(connection, session)?;
+            sessions::delete(connection, session)
+        })?;
         files::remove_folder_if_there(&self.layout.session(session)?)?;
         files::remove_if_there(&self.layout.lock(session)?)?;
         Ok(())
@@ -217,6 +222,7 @@ impl Store for SqliteStore {
         let synchronous = if durable { Synchronous::Full } else { Synchronous::Normal };
         self.write(synchronous, |connection| {
             let mut info = sessions::info(connection, session)?;
+            let taking = texts::Taking::begin(connection, &info)?;
             let mut appended = Vec::with_capacity(events.len());
             for ((at, event), json) in events.into_iter().zip(&json) {
                 // The time that is returned is the one that will be read again.
@@ -225,9 +231,11 @@ impl Store for SqliteStore {
                 sessions::insert_event(connection, session, info.last_seq, at, json)?;
                 sessions::refer(connection, session, at, &event)?;
                 sessions::apply(&mut info, at, &event);
+                taking.take(info.last_seq, at, &event)?;
                 appended.push(SequencedEvent { seq: info.last_seq, at, event });
             }
             sessions::update(connection, &info)?;
+            taking.end(info.last_seq)?;
             Ok(appended)
         })
     }
@@ -357,6 +365,21 @@ impl Store for SqliteStore {
     fn sums(&self, since: u32) -> Result<Sums, StoreError> {
         self.take_in_all_spent()?;
         self.read(|connection| spent::sums(connection, since))
+    }
+
+    fn search(&self, filter: &TextFilter) -> Result<Found, StoreError> {
+        self.read(|connection| texts::search(connection, filter))
+    }
+
+    fn prompts(&self, filter: &PromptFilter) -> Result<Vec<EarlierPrompt>, StoreError> {
+        self.read(|connection| texts::prompts(connection, filter))
+    }
+
+    fn take_in_texts(&self) -> Result<bool, StoreError> {
+        // Nobody has to wait for a lock to find out that there is nothing to do.
+        let Some(session) = self.read(texts::behind)? else { return Ok(true) };
+        self.write(Synchronous::Normal, |connection| texts::take_in(connection, &session))?;
+        Ok(false)
     }
 
     fn session_folder(&self, session: &SessionId) -> Result<PathBuf, StoreError> {

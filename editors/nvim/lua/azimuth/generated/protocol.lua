@@ -343,6 +343,12 @@
 ---An empty result.
 ---@class azimuth.Done
 
+---A prompt of an earlier time.
+---@class azimuth.EarlierPrompt
+---@field text string The text as typed.
+---@field at integer The time at which it was last sent.
+---@field sessionId azimuth.SessionId The session that it was sent in then.
+
 ---Parameters of `azimuth/editor/save` and `azimuth/editor/text`.
 ---@class azimuth.EditorDocumentParams
 ---@field uri string The document.
@@ -822,6 +828,12 @@
 ---@class azimuth.GhostText
 ---@field range azimuth.Range The range.
 ---@field text string The text in its place.
+
+---What has the words of a search.
+---@alias azimuth.HitKind
+---| "title" # The session's title.
+---| "prompt" # Something that the user said.
+---| "answer" # Something that the model said.
 
 ---A part of a proposal that is decided on its own.
 ---@class azimuth.Hunk
@@ -1636,6 +1648,17 @@
 ---@field end integer Its end, exclusive.
 ---@field items azimuth.CompletionItem[] The completions, the best first.
 
+---Parameters of `azimuth/prompt/history`.
+---@class azimuth.PromptHistoryParams
+---@field query? string Only prompts that have these words, as for `azimuth/session/search`; all without a word.
+---@field folder? string Only prompts of sessions of this folder (a URI); without it, those of the client's workspace folders.
+---@field everywhere? boolean True for the prompts of every folder.
+---@field limit? integer At most this many, 1 to 1000; 100 without it.
+
+---Result of `azimuth/prompt/history`.
+---@class azimuth.PromptHistoryResult
+---@field prompts azimuth.EarlierPrompt[] The prompts that the user has typed, with slash commands and commands after `!`, the last first. Each text is there once.
+
 ---Parameters of `azimuth/prompt/put`.
 ---@class azimuth.PromptPutParams
 ---@field prompt azimuth.PromptBlock[] The prompt, or a part of it.
@@ -1915,6 +1938,18 @@
 ---| "workspace_write" # Like `read_only`, and write in the workspace, temporary folders and package caches.
 ---| "full" # Everything that the user may do: no sandbox.
 
+---A place in a session that has all words of a search.
+---@class azimuth.SearchHit
+---@field sessionId azimuth.SessionId The session.
+---@field title string Its title; empty if it has none.
+---@field folders string[] Its folders, as URIs.
+---@field kind azimuth.HitKind What has the words.
+---@field at integer The time at which it was said; for a title, that of the session's last event.
+---@field snippet string An excerpt in one line, with the first of the words.
+---@field marks azimuth.SnippetMark[] The words in the excerpt, in order; they do not overlap.
+---@field seq? integer The number of its event: of `turnStarted` or `steered` for a prompt, of `messageCompleted` for an answer. Absent for a title.
+---@field messageId? azimuth.MessageId The message, for an answer.
+
 ---The occasion on which a file's state was recorded.
 ---@alias azimuth.SeenOccasion
 ---| "deletion" # An accepted edit is about to delete it.
@@ -2058,6 +2093,18 @@
 ---@field sessionId azimuth.SessionId The session.
 ---@field title string The new title, one line, not empty.
 
+---Parameters of `azimuth/session/search`.
+---@class azimuth.SessionSearchParams
+---@field query string The words to find, separated by white space, in any order and case. Each may be a part of a word in the text, and no character has a special meaning. Without a word nothing is found.
+---@field folder? string Only sessions of this folder (a URI); without it, those of the client's workspace folders.
+---@field everywhere? boolean True for the sessions of every folder.
+---@field limit? integer At most this many hits, 1 to 1000; 50 without it.
+
+---Result of `azimuth/session/search`.
+---@class azimuth.SessionSearchResult
+---@field hits azimuth.SearchHit[] The hits: first the sessions whose title has all words, then the prompts and answers that have them, newest first. Of one session there are at most five of the latter.
+---@field unread integer The number of sessions that were not searched to their end, because an older version stored them. They are read in the background; after a moment there are none.
+
 ---The subject of a fact about the workspace.
 ---@alias azimuth.SetupAbout
 ---| "model" # The session's model, or else that of new sessions.
@@ -2098,6 +2145,11 @@
 ---| "browser" # By a browser on this machine, which comes back to a port that is open until then. Its address can be pasted too.
 ---| "paste" # By a browser on any machine, whose last address is pasted. No port is opened.
 ---| "device" # By a code that the user types on any device.
+
+---A part of an excerpt, in UTF-16 units.
+---@class azimuth.SnippetMark
+---@field start integer Its beginning.
+---@field end integer Its end, exclusive.
 
 ---The sum of requests to models.
 ---@class azimuth.Spending
@@ -2397,6 +2449,8 @@ M.requests = {
   session_new = "azimuth/session/new",
   ---Lists sessions. Params: `azimuth.SessionListParams`. Result: `azimuth.SessionListResult`.
   session_list = "azimuth/session/list",
+  ---Searches the titles, prompts and answers of sessions. Plain words; nothing in them can be wrong. Params: `azimuth.SessionSearchParams`. Result: `azimuth.SessionSearchResult`.
+  session_search = "azimuth/session/search",
   ---Opens a session, attaches the client to it, and returns its events after a number. Params: `azimuth.SessionOpenParams`. Result: `azimuth.SessionOpenResult`.
   session_open = "azimuth/session/open",
   ---Detaches the client from a session. Params: `azimuth.SessionCloseParams`. Result: `azimuth.Done`.
@@ -2483,6 +2537,8 @@ M.requests = {
   servers_restart = "azimuth/servers/restart",
   ---Completes a prompt: slash commands and their arguments after `/`, files after `@`. Params: `azimuth.PromptCompleteParams`. Result: `azimuth.PromptCompleteResult`.
   prompt_complete = "azimuth/prompt/complete",
+  ---Returns what the user has typed in earlier sessions, the last first. Params: `azimuth.PromptHistoryParams`. Result: `azimuth.PromptHistoryResult`.
+  prompt_history = "azimuth/prompt/history",
   ---Returns what an empty chat offers: the setup of the client's workspace, and prompts to try for a document. Params: `azimuth.PromptBeginningsParams`. Result: `azimuth.PromptBeginningsResult`.
   prompt_beginnings = "azimuth/prompt/beginnings",
   ---Returns suggestions of text at the cursor. The answer is empty, with the reason, if there is nothing to show; it is never for another text than the one that the server has when it answers. Params: `azimuth.InlineCompleteParams`. Result: `azimuth.InlineCompleteResult`.

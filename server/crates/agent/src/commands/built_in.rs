@@ -44,6 +44,7 @@ pub fn all() -> Vec<Command> {
         command::<Trust>(),
         command::<Resume>(),
         command::<Conversations>(),
+        command::<Search>(),
         command::<Context>(),
         command::<Compact>(),
         command::<Summarize>(),
@@ -264,7 +265,7 @@ impl BuiltIn for Trust {
     }
 }
 
-/// Continues an earlier session.
+/// Continues an earlier session, whose id begins so.
 #[derive(Debug)]
 pub struct Resume(pub String);
 
@@ -299,6 +300,30 @@ impl BuiltIn for Conversations {
 
     fn read(_: &Words) -> Result<Self, String> {
         Ok(Self)
+    }
+}
+
+/// Finds sessions by what was said in them.
+#[derive(Debug)]
+pub struct Search(pub String);
+
+impl BuiltIn for Search {
+    fn definition() -> Definition {
+        Definition {
+            arguments: "<words>".into(),
+            also: |_, _| true,
+            ..Definition::new("search", "Find conversations of this project by what was said in them")
+        }
+    }
+
+    fn read(words: &Words) -> Result<Self, String> {
+        words.first().ok_or("say what to find: `/search <words>`")?;
+        Ok(Self(words.positionals.join(" ")))
+    }
+
+    fn effects(&self) -> Effects {
+        // It takes the rest of its line, which within a text may mean something else.
+        Effects { must_lead: true, ..Effects::default() }
     }
 }
 

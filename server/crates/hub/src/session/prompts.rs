@@ -12,6 +12,7 @@ mod costs;
 mod edited;
 mod excerpt;
 mod file_mark;
+mod finding;
 mod hidden;
 mod instruct;
 mod models;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::{self, OpenOptions};
-use std::io::Write;
+use std::io::{Seek, SeekFrom, Write};
 use std::path::Path;
 
 use ports::store::StoreError;
@@ -16,7 +16,7 @@ use crate::layout::{Layout, valid, with_suffix};
 use crate::{files, schema, sessions, spent};
 
 /// The size of a page, SQLite's default.
-const PAGE: u64 = 4096;
+const PAGE: usize = 4096;
 
 /// Copies all that can be read into the new database: sessions, each with its events up to the first that is missing,
 /// grants, settings and the costs that no event says, but no counts of suggestions. Gives the sessions that miss
@@ -205,14 +205,52 @@ fn mended(layout: &Layout) -> Option<Connection> {
     if layout.beside_database("-wal").exists() {
         copy_file(&layout.beside_database("-wal"), &with_suffix(&path, "-wal"))?;
     }
-    let pages = u32::try_from(fs::metadata(&path).ok()?.len() / PAGE).ok()?;
-    let mut first = files::read(&layout.recovering()).ok()?;
-    first.truncate(usize::try_from(PAGE).ok()?);
+    let pages = u32::try_from(fs::metadata(&path).ok()?.len() / PAGE as u64).ok()?;
+    let Head { mut first, more } = head(&files::read(&layout.recovering()).ok()?, pages)?;
+    let all = pages + u32::try_from(more.len() / PAGE).ok()?;
     // The header: the size in pages at 28, then the list of free pages, which is left empty.
-    first.get_mut(28..32)?.copy_from_slice(&pages.to_be_bytes());
+    first.get_mut(28..32)?.copy_from_slice(&all.to_be_bytes());
     first.get_mut(32..40)?.fill(0);
-    OpenOptions::new().write(true).open(&path).ok()?.write_all(&first).ok()?;
+    let mut file = OpenOptions::new().write(true).open(&path).ok()?;
+    file.write_all(&first).ok()?;
+    file.seek(SeekFrom::Start(u64::from(pages) * PAGE as u64)).ok()?;
+    file.write_all(&more).ok()?;
     schema::reader(&path).ok().filter(has_tables)
+}
+
+/// The first page of a database, and the pages on which it goes on to say where the tables are.
+struct Head {
+    first: Vec<u8>,
+    more: Vec<u8>,
+}
+
+/// That of an empty database, for one with so many pages, behind which the further ones come: there they overwrite
+/// nothing.
+fn head(empty: &[u8], pages: u32) -> Option<Head> {
+    /// The kind of a page that names others, at the beginning of its own header.
+    const NAMES_OTHERS: u8 = 5;
+    /// Where the first page's own header is, and in it the number of cells, the last page named, and the cells' places.
+    const HEADER: usize = 100;
+    const CELLS: usize = HEADER + 3;
+    const LAST: usize = HEADER + 8;
+    const PLACES: usize = HEADER + 12;
+
+    let mut head = Head { first: empty.get(..PAGE)?.to_vec(), more: Vec::new() };
+    if head.first.get(HEADER) != Some(&NAMES_OTHERS) {
+        return Some(head);
+    }
+    let cells = usize::from(u16::from_be_bytes(head.first.get(CELLS..CELLS + 2)?.try_into().ok()?));
+    let places: Vec<_> = head.first.get(PLACES..PLACES + 2 * cells)?.chunks(2).map(<[u8]>::to_vec).collect();
+    let places = places.into_iter().map(|place| place.try_into().ok().map(u16::from_be_bytes).map(usize::from));
+    for place in places.chain([Some(LAST)]) {
+        // A cell begins with the number of the page that it names.
+        let named = head.first.get_mut(place?..)?.get_mut(..4)?;
+        let from = usize::try_from(u32::from_be_bytes(named.try_into().ok()?)).ok()?.checked_sub(1)? * PAGE;
+        head.more.extend(empty.get(from..from + PAGE)?);
+        let number = pages + u32::try_from(head.more.len() / PAGE).ok()?;
+        named.copy_from_slice(&number.to_be_bytes());
+    }
+    Some(head)
 }
 
 fn copy_file(from: &Path, to: &Path) -> Option<()> {

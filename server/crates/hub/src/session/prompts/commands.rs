@@ -6,14 +6,13 @@ use std::sync::{Arc, LazyLock};
 
 use agent::commands::built_in::{
     Auto, BuiltIn, ChooseMode, ChooseModel, ChooseThinking, Compact, Context, Conversations, Costs, Help,
-    HiddenSecrets, New, Permissions, Providers, Redo, Resume, Summarize, Trust, Undo, Usage,
+    HiddenSecrets, New, Permissions, Providers, Redo, Resume, Search, Summarize, Trust, Undo, Usage,
 };
 use agent::commands::{Command, Invocation, Words};
 use agent::turn::CompactionAsked;
 use async_trait::async_trait;
 use futures_util::future::BoxFuture;
 use ports::model::Model;
-use ports::store::{Origin, SessionFilter};
 use project::paths;
 use protocol::checkpoint::{
     CheckpointFile, CheckpointListParams, CheckpointPreviewParams, CheckpointRestoreParams, CheckpointState,
@@ -28,6 +27,7 @@ use tokio::sync::oneshot;
 
 use super::context::context;
 use super::costs::costs;
+use super::finding::{conversations, meant, quoted, search};
 use super::hidden::hidden_secrets;
 use super::preparation::{Preparation, post_as};
 use super::providers::providers;
@@ -38,9 +38,6 @@ use crate::post::{Message, Requester};
 use crate::session::gate::{self, BYPASS};
 use crate::session::{Chosen, NewSession, model_chosen};
 use crate::{Error, Request};
-
-/// The number of sessions that `/conversations` lists.
-const LIST: usize = 20;
 
 /// The result of a prompt's commands.
 #[derive(Default)]
@@ -93,6 +90,7 @@ static OURS: LazyLock<BTreeMap<String, Run>> = LazyLock::new(|| {
         ours::<Trust>(),
         ours::<Resume>(),
         ours::<Conversations>(),
+        ours::<Search>(),
         ours::<Context>(),
         ours::<Compact>(),
         ours::<Summarize>(),
@@ -202,8 +200,7 @@ impl Execute for Trust {
 #[async_trait]
 impl Execute for Resume {
     async fn execute(self, preparation: &Preparation, done: &mut Done) -> Result<String, String> {
-        let (store, session) = (Arc::clone(&preparation.shared.parts.store), SessionId::new(self.0));
-        let info = blocking(move || store.info(&session)).await.map_err(|error| error.to_string())?;
+        let info = meant(preparation, self.0).await?;
         done.switch_to = Some(info.session_id.clone());
         Ok(format!("going on with {} ({})", quoted(&info.title), info.session_id))
     }
@@ -213,6 +210,13 @@ impl Execute for Resume {
 impl Execute for Conversations {
     async fn execute(self, preparation: &Preparation, _: &mut Done) -> Result<String, String> {
         conversations(preparation).await
+    }
+}
+
+#[async_trait]
+impl Execute for Search {
+    async fn execute(self, preparation: &Preparation, _: &mut Done) -> Result<String, String> {
+        search(preparation, self.0).await
     }
 }
 
@@ -455,37 +459,6 @@ fn restored_in_words(direction: Direction, files: &[RestoredFile]) -> String {
         );
     }
     text
-}
-
-async fn conversations(preparation: &Preparation) -> Result<String, String> {
-    let filter = SessionFilter {
-        folders: preparation.info.folders.clone(),
-        query: None,
-        origin: Origin::Roots,
-        purpose: Some(Purpose::Chat),
-        limit: LIST,
-    };
-    let sessions = preparation.shared.list(filter).await.map_err(|error| error.to_string())?;
-    let mut text = String::new();
-    for session in &sessions {
-        let minutes = preparation.shared.parts.clock.now().saturating_sub(session.updated_at) / 60_000;
-        let _ = writeln!(text, "- `{}` {} ({})", session.session_id, quoted(&session.title), ago(minutes));
-    }
-    Ok(text)
-}
-
-fn quoted(title: &str) -> String {
-    if title.is_empty() { "(no title)".into() } else { format!("“{title}”") }
-}
-
-/// Returns how long ago it was, in words.
-fn ago(minutes: u64) -> String {
-    match minutes {
-        0 => "now".into(),
-        1..60 => format!("{minutes} min ago"),
-        60..1440 => format!("{} h ago", minutes / 60),
-        _ => format!("{} d ago", minutes / 1440),
-    }
 }
 
 fn in_words(mode: Mode) -> String {

@@ -1,0 +1,71 @@
+//! Searches in what was said in earlier sessions, and the texts of older versions, which have to be taken in for that.
+
+use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
+
+use ports::found::{PromptFilter, TextFilter};
+use ports::store::Store;
+use protocol::methods;
+use protocol::search::{PromptHistoryParams, PromptHistoryResult, SessionSearchParams, SessionSearchResult};
+
+use super::{Router, bounded};
+use crate::feed::blocking;
+use crate::request::Handlers;
+use crate::{ClientId, Error, Reply};
+
+/// The number of hits, and of prompts, if the caller does not say.
+const HITS: usize = 50;
+const PROMPTS: usize = 100;
+/// The time for which a search itself takes in what an older version stored, before it answers with what there is.
+const PATIENCE: Duration = Duration::from_millis(200);
+/// The time before that begins in the background, so that it does not slow the start.
+const START: Duration = Duration::from_secs(2);
+/// The pause between two of its steps, in which others can write.
+const PAUSE: Duration = Duration::from_millis(20);
+
+pub(super) fn register(handlers: &mut Handlers<Router, ClientId>) {
+    handlers.on::<methods::SessionSearch>(session_search).on::<methods::PromptHistory>(prompt_history);
+}
+
+fn session_search(router: &mut Router, id: ClientId, params: SessionSearchParams, reply: Reply<SessionSearchResult>) {
+    let folders = router.meant_folders(id, params.folder, params.everywhere);
+    let filter = TextFilter { query: params.query, folders, limit: bounded(params.limit, HITS) };
+    let store = Arc::clone(&router.shared.parts.store);
+    tokio::spawn(async move {
+        let found = blocking(move || {
+            let begun = Instant::now();
+            while begun.elapsed() < PATIENCE && !store.take_in_texts()? {}
+            store.search(&filter)
+        });
+        let told = |found: ports::found::Found| SessionSearchResult {
+            hits: found.hits,
+            unread: u32::try_from(found.unread).unwrap_or(u32::MAX),
+        };
+        let _ = reply.send(found.await.map(told).map_err(Error::from));
+    });
+}
+
+fn prompt_history(router: &mut Router, id: ClientId, params: PromptHistoryParams, reply: Reply<PromptHistoryResult>) {
+    let folders = router.meant_folders(id, params.folder, params.everywhere);
+    let query = params.query.unwrap_or_default();
+    let filter = PromptFilter { query, folders, limit: bounded(params.limit, PROMPTS) };
+    let store = Arc::clone(&router.shared.parts.store);
+    tokio::spawn(async move {
+        let prompts = blocking(move || store.prompts(&filter)).await;
+        let _ = reply.send(prompts.map(|prompts| PromptHistoryResult { prompts }).map_err(Error::from));
+    });
+}
+
+/// Takes in what an older version stored, while the store is there.
+pub(super) async fn take_in(store: Weak<dyn Store>) {
+    tokio::time::sleep(START).await;
+    while let Some(store) = store.upgrade() {
+        match blocking(move || store.take_in_texts()).await {
+            Ok(true) => return,
+            Ok(false) => tokio::time::sleep(PAUSE).await,
+            Err(error) => {
+                return tracing::warn!(%error, "what was said in earlier sessions could not be taken in to be searched");
+            }
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! Slash commands that find earlier sessions.
+
+use std::fmt::Write;
+use std::sync::Arc;
+
+use ports::found::TextFilter;
+use ports::store::{Origin, SessionFilter, StoreError};
+use protocol::search::{HitKind, SearchHit};
+use protocol::session::{Purpose, SessionInfo};
+
+use super::preparation::Preparation;
+use crate::feed::blocking;
+use crate::meant;
+
+/// The number of sessions that `/conversations` lists, and of hits that `/search` does.
+const LIST: usize = 20;
+
+/// The session that the beginning of its id means.
+pub(super) async fn meant(preparation: &Preparation, typed: String) -> Result<SessionInfo, String> {
+    let store = Arc::clone(&preparation.shared.parts.store);
+    let found = tokio::task::spawn_blocking(move || meant::session(&*store, &typed)).await;
+    found.map_err(|error| error.to_string())?.map_err(|unclear| unclear.to_string())
+}
+
+/// Lists the conversations of the project.
+pub(super) async fn conversations(preparation: &Preparation) -> Result<String, String> {
+    let filter = SessionFilter {
+        folders: preparation.info.folders.clone(),
+        query: None,
+        origin: Origin::Roots,
+        purpose: Some(Purpose::Chat),
+        limit: LIST,
+    };
+    let sessions = preparation.shared.list(filter).await.map_err(|error| error.to_string())?;
+    let mut text = String::new();
+    for session in &sessions {
+        let when = ago(preparation, session.updated_at);
+        let _ = writeln!(text, "- `{}` {} ({when})", session.session_id, quoted(&session.title));
+    }
+    Ok(text)
+}
+
+/// Lists where these words were said.
+pub(super) async fn search(preparation: &Preparation, query: String) -> Result<String, String> {
+    let store = Arc::clone(&preparation.shared.parts.store);
+    let filter = TextFilter { query, folders: preparation.info.folders.clone(), limit: LIST };
+    let found = blocking(move || store.search(&filter)).await.map_err(|error: StoreError| error.to_string())?;
+    let mut text = String::new();
+    for SearchHit { session_id, title, kind, at, snippet, .. } in &found.hits {
+        let when = ago(preparation, *at);
+        let said = match kind {
+            HitKind::Title => String::new(),
+            HitKind::Prompt => format!(": you said: {}", unformatted(snippet)),
+            HitKind::Answer => format!(": the model said: {}", unformatted(snippet)),
+        };
+        let _ = writeln!(text, "- `{session_id}` {} ({when}){said}", quoted(title));
+    }
+    text.push_str(match found.hits.is_empty() {
+        true => "nothing was found in the conversations of this project",
+        false => "\n`/resume <id>` continues one.",
+    });
+    if found.unread > 0 {
+        let _ =
+            write!(text, "\n\n{} older conversations are still being read; search again in a moment.", found.unread);
+    }
+    Ok(text)
+}
+
+pub(super) fn quoted(title: &str) -> String {
+    if title.is_empty() { "(no title)".into() } else { format!("“{title}”") }
+}
+
+/// Text that no Markdown is read in.
+fn unformatted(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    for char in text.chars() {
+        if char.is_ascii_punctuation() && !matches!(char, '.' | ',' | ';' | ':' | '\'' | '"' | '/' | '?' | '-' | '=') {
+            plain.push('\\');
+        }
+        plain.push(char);
+    }
+    plain
+}
+
+/// Returns how long ago it was, in words.
+fn ago(preparation: &Preparation, at: u64) -> String {
+    match preparation.shared.parts.clock.now().saturating_sub(at) / 60_000 {
+        0 => "now".into(),
+        minutes @ 1..60 => format!("{minutes} min ago"),
+        minutes @ 60..1440 => format!("{} h ago", minutes / 60),
+        minutes => format!("{} d ago", minutes / 1440),
+    }
+}

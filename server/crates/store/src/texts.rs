@@ -1,0 +1,262 @@
+//! The texts of sessions that are searched, in SQL: what users and models said, as the log has it.
+//!
+//! They are taken in with the events that say them, in one transaction. The events of a session that were stored without
+//! (by an older version, by an import, or in a database that was recovered) are taken in later, in order, and until then
+//! new ones of that session wait for them.
+
+use std::collections::{HashMap, HashSet};
+
+use ports::found::{Found, PromptFilter, TextFilter};
+use ports::store::{Origin, SessionFilter};
+use protocol::search::{EarlierPrompt, HitKind, SearchHit};
+use protocol::session::{Purpose, SessionInfo};
+use protocol::{AssistantBlock, Event, MessageId, PromptBlock, SessionId};
+use rusqlite::{Connection, OptionalExtension, Row, params, params_from_iter};
+
+use crate::error::Error;
+use crate::sessions::{self, from_sql, to_sql};
+use crate::words::{Snippet, Words};
+
+/// The number of events that are taken in at once. Others can write between two such steps.
+const STEP: u64 = 1_000;
+/// The most hits in the texts of one session; whoever wants more of them looks into it.
+const IN_ONE: usize = 5;
+
+const PROMPT: &str = "prompt";
+const ANSWER: &str = "answer";
+const COMMAND: &str = "command";
+
+/// A session whose new events are taken in as they are appended.
+pub(crate) struct Taking<'a> {
+    connection: &'a Connection,
+    session: SessionId,
+    /// False if earlier events were not taken in.
+    is_in_step: bool,
+}
+
+impl<'a> Taking<'a> {
+    /// Begins with a session as it is before the events.
+    pub(crate) fn begin(connection: &'a Connection, info: &SessionInfo) -> Result<Self, Error> {
+        let sql = "SELECT texts_to = ?2 FROM sessions WHERE id = ?1";
+        let params = params![info.session_id.as_str(), to_sql(info.last_seq)];
+        let is_in_step = connection.prepare_cached(sql)?.query_row(params, |row| row.get(0))?;
+        Ok(Self { connection, session: info.session_id.clone(), is_in_step })
+    }
+
+    pub(crate) fn take(&self, seq: u64, at: u64, event: &Event) -> Result<(), Error> {
+        if self.is_in_step { add(self.connection, &self.session, seq, at, event) } else { Ok(()) }
+    }
+
+    /// Notes that all events up to this one were taken in, if they were.
+    pub(crate) fn end(&self, last: u64) -> Result<(), Error> {
+        if self.is_in_step { reach(self.connection, &self.session, last) } else { Ok(()) }
+    }
+}
+
+/// A session with events that were not taken in: the one that was used least lately, so that the order of texts is
+/// nearly that of time.
+pub(crate) fn behind(connection: &Connection) -> Result<Option<SessionId>, Error> {
+    let sql = "SELECT id FROM sessions WHERE texts_to < last_seq ORDER BY updated_at, used LIMIT 1";
+    let id = connection.prepare_cached(sql)?.query_row([], |row| row.get::<_, String>(0)).optional()?;
+    Ok(id.map(SessionId::new))
+}
+
+/// Takes in the next events of a session.
+pub(crate) fn take_in(connection: &Connection, session: &SessionId) -> Result<(), Error> {
+    let sql = "SELECT texts_to, last_seq FROM sessions WHERE id = ?1";
+    let read = |row: &Row<'_>| Ok((from_sql(row.get(0)?), from_sql(row.get(1)?)));
+    let found = connection.prepare_cached(sql)?.query_row([session.as_str()], read).optional()?;
+    let Some((done, last)) = found else { return Ok(()) };
+    let to = last.min(done.saturating_add(STEP));
+    // The kind of an event is the first that is written of it, so that the others need not be read as JSON.
+    let sql = r#"SELECT seq, at, json FROM events WHERE session = ?1 AND seq > ?2 AND seq <= ?3
+                 AND (json LIKE '{"type":"turnStarted"%' OR json LIKE '{"type":"steered"%'
+                      OR json LIKE '{"type":"messageCompleted"%' OR json LIKE '{"type":"commandExecuted"%'
+                      OR json LIKE '{"type":"userCommandStarted"%') ORDER BY seq"#;
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut rows = statement.query(params![session.as_str(), to_sql(done), to_sql(to)])?;
+    while let Some(row) = rows.next()? {
+        let json = row.get_ref(2)?.as_str().map_err(rusqlite::Error::from)?;
+        // One that cannot be read is found by whoever reads the log, and must not spoil the search.
+        if let Ok(event) = sessions::decode(json.as_bytes()) {
+            add(connection, session, from_sql(row.get(0)?), from_sql(row.get(1)?), &event)?;
+        }
+    }
+    reach(connection, session, to)
+}
+
+/// Finds the chats and the texts of chats that have all words.
+pub(crate) fn search(connection: &Connection, filter: &TextFilter) -> Result<Found, Error> {
+    let unread = "SELECT count(*) FROM sessions WHERE texts_to < last_seq AND purpose = 'chat'";
+    let unread = connection.prepare_cached(unread)?.query_row([], |row| row.get(0).map(from_sql))?;
+    let unread = usize::try_from(unread).unwrap_or(usize::MAX);
+    let words = Words::new(&filter.query);
+    if words.is_empty() {
+        return Ok(Found { hits: Vec::new(), unread });
+    }
+    let chats = chats(connection, &filter.folders)?;
+    // Titles take at most one half, so that texts are found beside them.
+    let titled = chats.iter().filter(|info| words.are_in(&info.title)).take(filter.limit.div_ceil(2));
+    let mut hits: Vec<_> =
+        titled.map(|info| hit(info, HitKind::Title, info.updated_at, words.snippet(&info.title))).collect();
+    let chats: HashMap<_, _> = chats.iter().map(|info| (info.session_id.as_str(), info)).collect();
+    let (mut of_session, mut texts) = (HashMap::<_, usize>::new(), Vec::new());
+    let room = filter.limit.saturating_sub(hits.len());
+    each(connection, &words, false, |row| {
+        let Some(info) = chats.get(row.session.as_str()) else { return Ok(true) };
+        let count = of_session.entry(row.session.clone()).or_default();
+        let kind = if row.kind == PROMPT { HitKind::Prompt } else { HitKind::Answer };
+        if row.kind == COMMAND || *count == IN_ONE || !words.are_in(&row.text) {
+            return Ok(true);
+        }
+        *count += 1;
+        let found = hit(info, kind, row.at, words.snippet(&row.text));
+        texts.push(SearchHit { seq: Some(row.seq), message_id: row.message.map(MessageId::new), ..found });
+        Ok(texts.len() < room)
+    })?;
+    texts.sort_by_key(|hit| std::cmp::Reverse(hit.at));
+    hits.append(&mut texts);
+    Ok(Found { hits, unread })
+}
+
+/// What the user has typed, the last first, each text once.
+pub(crate) fn prompts(connection: &Connection, filter: &PromptFilter) -> Result<Vec<EarlierPrompt>, Error> {
+    let words = Words::new(&filter.query);
+    let chats: HashSet<_> = chats(connection, &filter.folders)?.into_iter().map(|info| info.session_id).collect();
+    let (mut seen, mut prompts) = (HashSet::new(), Vec::new());
+    each(connection, &words, true, |row| {
+        let session_id = SessionId::new(row.session);
+        if row.kind != ANSWER && chats.contains(&session_id) && words.are_in(&row.text) && seen.insert(row.text.clone())
+        {
+            prompts.push(EarlierPrompt { text: row.text, at: row.at, session_id });
+        }
+        Ok(prompts.len() < filter.limit)
+    })?;
+    prompts.sort_by_key(|prompt| std::cmp::Reverse(prompt.at));
+    Ok(prompts)
+}
+
+/// Forgets what was said in a session.
+pub(crate) fn forget(connection: &Connection, session: &SessionId) -> Result<(), Error> {
+    let sql =
+        "INSERT INTO texts_index (texts_index, rowid, text) SELECT 'delete', id, text FROM texts WHERE session = ?1";
+    connection.prepare_cached(sql)?.execute([session.as_str()])?;
+    connection.prepare_cached("DELETE FROM texts WHERE session = ?1")?.execute([session.as_str()])?;
+    Ok(())
+}
+
+/// A text as it is stored.
+struct Stored {
+    session: String,
+    kind: String,
+    seq: u64,
+    at: u64,
+    message: Option<String>,
+    text: String,
+}
+
+/// Hands on the texts that may have all words, the last first, until it is told that it is enough.
+fn each(
+    connection: &Connection,
+    words: &Words,
+    only_typed: bool,
+    mut take: impl FnMut(Stored) -> Result<bool, Error>,
+) -> Result<(), Error> {
+    let index = words.for_index();
+    let from = match (&index, only_typed) {
+        // The index comes first, so that its texts are handed on while it is read.
+        (Some(_), _) => "texts_index CROSS JOIN texts ON texts.id = texts_index.rowid WHERE texts_index MATCH ?1",
+        (None, true) => "texts WHERE (kind <> 'answer') = 1",
+        (None, false) => "texts",
+    };
+    let order = if index.is_some() { "texts_index.rowid" } else { "texts.id" };
+    let sql = format!("SELECT session, kind, seq, at, message, texts.text FROM {from} ORDER BY {order} DESC");
+    let mut statement = connection.prepare_cached(&sql)?;
+    let mut rows = statement.query(params_from_iter(index))?;
+    while let Some(row) = rows.next()? {
+        let stored = Stored {
+            session: row.get(0)?,
+            kind: row.get(1)?,
+            seq: from_sql(row.get(2)?),
+            at: from_sql(row.get(3)?),
+            message: row.get(4)?,
+            text: row.get(5)?,
+        };
+        if !take(stored)? {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// The sessions that are searched: those that are listed as conversations.
+fn chats(connection: &Connection, folders: &[String]) -> Result<Vec<SessionInfo>, Error> {
+    let filter = SessionFilter {
+        folders: folders.to_vec(),
+        query: None,
+        origin: Origin::Roots,
+        purpose: Some(Purpose::Chat),
+        limit: usize::MAX,
+    };
+    sessions::list(connection, &filter)
+}
+
+fn hit(info: &SessionInfo, kind: HitKind, at: u64, Snippet { text, marks }: Snippet) -> SearchHit {
+    SearchHit {
+        session_id: info.session_id.clone(),
+        title: info.title.clone(),
+        folders: info.folders.clone(),
+        kind,
+        at,
+        seq: None,
+        message_id: None,
+        snippet: text,
+        marks,
+    }
+}
+
+/// Adds what an event says, if it says something.
+fn add(connection: &Connection, session: &SessionId, seq: u64, at: u64, event: &Event) -> Result<(), Error> {
+    let (kind, message, text) = match event {
+        Event::TurnStarted { prompt, .. } | Event::Steered { prompt, .. } => (PROMPT, None, typed(prompt)),
+        Event::MessageCompleted { message_id, content, .. } => (ANSWER, Some(message_id.as_str()), said(content)),
+        Event::CommandExecuted { command, .. } => (COMMAND, None, command.clone()),
+        Event::UserCommandStarted { command, in_context, .. } => {
+            (COMMAND, None, format!("{}{command}", if *in_context { "!" } else { "!!" }))
+        }
+        _ => return Ok(()),
+    };
+    let text = text.trim();
+    if text.is_empty() {
+        return Ok(());
+    }
+    let sql = "INSERT INTO texts (session, kind, seq, at, message, text) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+    let params = params![session.as_str(), kind, to_sql(seq), to_sql(at), message, text];
+    connection.prepare_cached(sql)?.execute(params)?;
+    let sql = "INSERT INTO texts_index (rowid, text) VALUES (?1, ?2)";
+    connection.prepare_cached(sql)?.execute(params![connection.last_insert_rowid(), text])?;
+    Ok(())
+}
+
+/// The text of a prompt that was typed.
+fn typed(prompt: &[PromptBlock]) -> String {
+    let text = |block: &PromptBlock| if let PromptBlock::Text { text } = block { Some(text.clone()) } else { None };
+    prompt.iter().filter_map(text).collect::<Vec<_>>().join("\n")
+}
+
+/// The text of a message, without the model's thinking.
+fn said(content: &[AssistantBlock]) -> String {
+    let text =
+        |block: &AssistantBlock| if let AssistantBlock::Text { text, .. } = block { Some(text.clone()) } else { None };
+    content.iter().filter_map(text).collect::<Vec<_>>().join("\n\n")
+}
+
+/// Notes that all events up to this one were taken in.
+fn reach(connection: &Connection, session: &SessionId, to: u64) -> Result<(), Error> {
+    let sql = "UPDATE sessions SET texts_to = ?2 WHERE id = ?1";
+    connection.prepare_cached(sql)?.execute(params![session.as_str(), to_sql(to)])?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;
