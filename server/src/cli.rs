@@ -25,7 +25,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 use hub::bill::By;
 use hub::visible;
-use protocol::session::Mode;
+use protocol::session::{ExportFormat, Mode};
 
 /// The exit code for wrong arguments, the same as clap's.
 const USAGE: u8 = 2;
@@ -186,10 +186,13 @@ enum Sessions {
         /// The session, or the beginning of its id.
         id: String,
     },
-    /// Write a session as JSON lines to standard output, as a backup or for another machine.
+    /// Write a session to standard output: as JSON lines, for a backup or another machine, or as a page to read.
     Export {
         /// The session, or the beginning of its id.
         id: String,
+        /// The format: `jsonl`, `html` or `md`.
+        #[arg(long, value_name = "FORMAT", default_value = ExportFormat::Jsonl.name(), value_parser = formats())]
+        format: ExportFormat,
     },
     /// Create a session from the JSON lines that `export` wrote.
     Import {
@@ -202,6 +205,12 @@ enum Sessions {
 fn modes() -> impl TypedValueParser<Value = Mode> {
     let modes = Mode::ALL.into_iter().filter(|mode| !mode.needs_confirmation());
     PossibleValuesParser::new(modes.map(Mode::name)).try_map(|name| Mode::named(&name).ok_or("there is no such mode"))
+}
+
+/// The formats of an exported session.
+fn formats() -> impl TypedValueParser<Value = ExportFormat> {
+    PossibleValuesParser::new(ExportFormat::ALL.map(ExportFormat::name))
+        .try_map(|name| ExportFormat::named(&name).ok_or("there is no such format"))
 }
 
 /// The ways to divide a bill into rows.

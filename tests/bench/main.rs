@@ -1,6 +1,7 @@
 //! The costs of Azimuth: start, memory, a tool round, a streamed token, opening a long session, a request for one,
-//! the models that are known, search beside `rg`, suggestions beside the model's own time, edits beside `git`, outlines
-//! beside `ctags`, questions beside a language server asked directly, and commands beside `bash -c` and `script`.
+//! the models that are known, search beside `rg` and in sessions, suggestions beside the model's own time, edits beside
+//! `git`, outlines beside `ctags`, questions beside a language server asked directly, and commands beside `bash -c` and
+//! `script`.
 //!
 //! `cargo bench -p e2e` builds the binary as it is packaged and measures it as an editor would see it, over standard
 //! input and output, with an instant model on loopback. If `AZIMUTH_BIN` names a binary, such as an older one to
@@ -15,6 +16,7 @@ mod lang;
 mod registry;
 mod requests;
 mod search;
+mod sessions;
 mod shell;
 mod symbols;
 
@@ -55,6 +57,9 @@ fn main() {
     }
     if runs("search") {
         search::run();
+    }
+    if runs("sessions") {
+        sessions::run();
     }
     if runs("edits") {
         edits::run();

@@ -3,9 +3,9 @@
 //! `earlier/data` is the data folder that the version of commit c16ebf0 left behind, its database vacuumed, after it
 //! played `earlier/script.json` in `/tmp/azimuth-earlier`: `exec --yes` with "Mend the sum in @lib.rs.", `exec` with
 //! "And a file.", which nobody allowed, and `exec '!echo by the user'`. `earlier/data-4` is what that of commit c647c04
-//! left, whose sessions had parents and no purpose, `earlier/data-6` what that of commit 45895c4 left, which kept no sums
-//! of costs, and `earlier/data-7` what that of commit aae60568 left, in which nothing could be searched. A version that
-//! changes how a session is stored adds a folder of its own and keeps these.
+//! left, whose sessions had parents and no purpose, `earlier/data-6` what that of commit 45895c4 left, which kept no
+//! sums of costs, and `earlier/data-7` what that of commit aae60568 left, in which nothing could be searched. A version
+//! that changes how a session is stored adds a folder of its own and keeps these.
 
 #![expect(clippy::disallowed_methods, reason = "the test makes what an earlier version has left")]
 

@@ -451,7 +451,8 @@ fn on_a_terminal_the_output_of_a_command_of_the_users_own_is_shown_once() {
 #[test]
 fn the_last_session_of_a_folder_is_continued_and_what_was_said_is_found() {
     let world = World::new();
-    let script = world.script(&json!([{ "text": "The zebra is striped." }, { "text": "Still striped." }]));
+    let answers = ["The zebra is striped.", "Still striped.", "Really."].map(|text| json!({ "text": text }));
+    let script = world.script(&json!(answers));
     let nothing = world.azimuth(&["exec", "--script", &script, "-c", "Go on."]);
     assert_eq!(nothing.status.code(), Some(1));
     assert!(text(&nothing).contains("there is no session of this folder to continue"), "{}", text(&nothing));
@@ -486,7 +487,8 @@ fn the_last_session_of_a_folder_is_continued_and_what_was_said_is_found() {
         world.azimuth(&["exec", "--script", &script, &format!("Number {at}.")]);
     }
     let listed = text(&world.azimuth(&["sessions", "list"]));
-    let twice = "0123456789abcdef".chars().find(|digit| listed.lines().filter(|line| line.starts_with(*digit)).count() > 1);
+    let twice =
+        "0123456789abcdef".chars().find(|digit| listed.lines().filter(|line| line.starts_with(*digit)).count() > 1);
     let digit = twice.unwrap().to_string();
     let unclear = world.azimuth(&["exec", "--script", &script, "--resume", &digit, "Which?"]);
     assert_eq!(unclear.status.code(), Some(1));

@@ -1,4 +1,7 @@
-//! What was said earlier, found again: in all sessions with its place, and among the user's prompts.
+//! Finding again what was said earlier, with its place in any session and among the user's prompts; and a session as a
+//! document.
+
+#![expect(clippy::disallowed_methods, reason = "a test reads what was exported into its project")]
 
 use harness::{Answer, Client, ModelServer, Profile, Project, Setup, Wire};
 use protocol::search::{HitKind, SearchHit};
@@ -73,7 +76,7 @@ async fn whatever_a_user_searches_for_is_words_and_no_error() {
     for query in found {
         assert!(!search(&client, json!({ "query": query })).await.is_empty(), "{query}");
     }
-    for query in ["", " \t\n", "\0", "text:ok", "ok*", "\"", "near AND miss", "' OR 1=1", "%_", &long, "😀 ^^"] {
+    for query in ["", " \t\n", "\0", "text:ok", "ok*", "near AND miss", "' OR 1=1", "%_", &long, "😀 ^^"] {
         assert_eq!(search(&client, json!({ "query": query })).await, [], "{query}");
     }
     for params in [json!({}), json!({ "query": 1 }), json!({ "query": "a", "nonsense": true })] {
@@ -90,7 +93,9 @@ async fn a_client_without_a_panel_finds_conversations_by_a_slash_command() {
     let (old, new) = (client.new_session().await, client.new_session().await);
     say(&client, &old, "What is the product?").await;
     let executed = async |text: String| {
-        client.call::<methods::TurnStart>(json!({ "sessionId": new, "prompt": [{ "type": "text", "text": text }] })).await;
+        client
+            .call::<methods::TurnStart>(json!({ "sessionId": new, "prompt": [{ "type": "text", "text": text }] }))
+            .await;
         let is_it = |event: &Event| matches!(event, Event::CommandExecuted { .. });
         match client.until(&new, "the command", is_it).await.pop() {
             Some(Event::CommandExecuted { message, .. }) => message,
@@ -112,7 +117,7 @@ async fn a_client_without_a_panel_finds_conversations_by_a_slash_command() {
 
 #[tokio::test]
 async fn earlier_prompts_come_back_in_a_new_session_of_the_project() {
-    let model = ModelServer::start(["One.", "Two.", "Three."].map(Answer::says)).await;
+    let model = ModelServer::start(["One.", "Two.", "Three.", "Four."].map(Answer::says)).await;
     let (setup, project, elsewhere) = (Setup::model(&model, Wire::Anthropic), Project::new([]), Project::new([]));
     let client = Client::start(&setup, &elsewhere, Profile::panel()).await;
     say(&client, &client.new_session().await, "Elsewhere").await;
@@ -120,7 +125,9 @@ async fn earlier_prompts_come_back_in_a_new_session_of_the_project() {
     let client = Client::start(&setup, &project, Profile::panel()).await;
     let session = client.new_session().await;
     say(&client, &session, "Run the tests").await;
-    say(&client, &client.new_session().await, "Run the tests").await;
+    let another = client.new_session().await;
+    say(&client, &another, "Hello").await;
+    say(&client, &another, "Run the tests").await;
     client
         .call::<methods::TurnStart>(json!({ "sessionId": session, "prompt": [{ "type": "text", "text": "/costs" }] }))
         .await;
@@ -129,9 +136,82 @@ async fn earlier_prompts_come_back_in_a_new_session_of_the_project() {
         let prompts = client.call::<methods::PromptHistory>(params).await.prompts;
         prompts.into_iter().map(|prompt| prompt.text).collect()
     };
-    assert_eq!(texts(json!({})).await, ["/costs", "Run the tests"]);
-    assert_eq!(texts(json!({ "everywhere": true })).await, ["/costs", "Run the tests", "Elsewhere"]);
+    assert_eq!(texts(json!({})).await, ["/costs", "Run the tests", "Hello"]);
+    assert_eq!(texts(json!({ "everywhere": true })).await, ["/costs", "Run the tests", "Hello", "Elsewhere"]);
     assert_eq!(texts(json!({ "query": "TEST run" })).await, ["Run the tests"]);
     assert_eq!(texts(json!({ "limit": 1 })).await, ["/costs"]);
+    assert_eq!(client.finish().await, 0);
+}
+
+/// A secret that the user lists.
+const SECRET: &str = "hunter2-hunter2";
+const HOSTILE: &str = "</style><script>alert(1)</script><img src=x onerror=alert(2)>";
+
+#[tokio::test]
+async fn a_session_is_exported_without_its_secrets_and_nothing_in_the_page_runs() {
+    let name = "<b onclick=alert(3)>&'.txt";
+    let content = format!("password = {SECRET}\n");
+    let edit = Answer::calls("edit_create_file", json!({ "path": name, "content": content }));
+    let answer = Answer::says(&format!("# Done\nIt has {SECRET}. {HOSTILE}\n```\n{HOSTILE}\n```"));
+    let model = ModelServer::start([edit, answer]).await;
+    let (setup, project) = (Setup::empty(), Project::new([]));
+    let tables = format!("[secrets.DB]\nvalue = \"{SECRET}\"\n");
+    setup.configure(&format!("accept_edits = true\n{}{tables}", Setup::configuration(&model, Wire::Chat)));
+    let client = Client::start(&setup, &project, Profile::panel()).await;
+    client.waive("workspace/applyEdit");
+    let session = client.new_session().await;
+    client.prompt(&session, &format!("Write {SECRET} into a file. {HOSTILE}")).await;
+    client.until_end(&session, StopReason::EndTurn).await;
+
+    let export = async |format: &str| {
+        let params = json!({ "sessionId": session, "format": format });
+        let exported = client.call::<methods::SessionExport>(params).await;
+        assert!(!exported.text.contains(SECRET), "{}", exported.text);
+        assert!(exported.text.contains("secret:DB:"), "{}", exported.text);
+        (exported.name, exported.text)
+    };
+    let (file, html) = export("html").await;
+    assert_eq!(file, format!("azimuth-{session}.html"));
+    assert!(html.contains("<h3>Done</h3>") && html.contains("&lt;script&gt;alert(1)&lt;/script&gt;"), "{html}");
+    assert!(html.contains("&lt;b onclick=alert(3)&gt;&amp;&#39;.txt"), "{html}");
+    assert!(html.contains("<span class=\"add\">+password = "), "{html}");
+    for markup in ["<script", "<img", "<b ", "</style><", "javascript:", " href", "src=\"http"] {
+        assert!(!html.contains(markup), "{markup}: {html}");
+    }
+    assert_eq!(html.matches("<style>").count(), 1);
+    let (_, markdown) = export("markdown").await;
+    assert!(
+        markdown.contains("## You\n\n```text\nWrite ") && markdown.contains("```diff\n@@ line 1 @@\n+password"),
+        "{markdown}"
+    );
+    let (_, lines) = export("jsonl").await;
+    assert!(lines.lines().all(|line| serde_json::from_str::<Value>(line).is_ok()), "{lines}");
+
+    // Into a file of the project, which is new.
+    let executed = async |text: &str| {
+        client
+            .call::<methods::TurnStart>(json!({ "sessionId": session, "prompt": [{ "type": "text", "text": text }] }))
+            .await;
+        let is_it = |event: &Event| matches!(event, Event::CommandExecuted { .. });
+        match client.until(&session, "the command", is_it).await.pop() {
+            Some(Event::CommandExecuted { message, .. }) => message,
+            event => panic!("{event:?}"),
+        }
+    };
+    assert!(executed("/export").await.contains(&format!("`azimuth-{session}.html`")));
+    assert!(executed("/export md out/talk.md").await.contains("`out/talk.md`"));
+    let written = std::fs::read_to_string(project.path("out/talk.md")).unwrap();
+    assert!(written.contains("## You") && !written.contains(SECRET), "{written}");
+    assert!(executed("/export md out/talk.md").await.contains("out/talk.md"), "it is there already");
+    assert_eq!(std::fs::read_to_string(project.path("out/talk.md")).unwrap(), written);
+    for (wrong, said) in [("/export pdf", "`pdf` is not understood"), ("/export md ../out.md", "outside")] {
+        let message = executed(wrong).await;
+        assert!(message.contains(said), "{wrong}: {message}");
+    }
+    let nobody = json!({ "sessionId": "nobody", "format": "html" });
+    assert_eq!(client.request("azimuth/session/export", nobody).await.unwrap_err().code, -32010);
+    let wrong = json!({ "sessionId": session, "format": "pdf" });
+    assert_eq!(client.request("azimuth/session/export", wrong).await.unwrap_err().code, -32602);
+    client.waive("azimuth/event");
     assert_eq!(client.finish().await, 0);
 }

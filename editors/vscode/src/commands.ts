@@ -25,6 +25,7 @@ import type { Keys } from './server/keys';
 import { messageOf, type Request } from './server/requests';
 import type { Server } from './server/server';
 import type { Follow } from './session/follow';
+import { copyLastAnswer, exportSession } from './session/keep';
 import { showPermissions } from './session/permissions';
 import { chooseMode, pickAcceptEdits, pickMode, pickSession, pickThinking, remove, rename } from './session/pickers';
 import { NextModel, pickModel } from './session/modelPicker';
@@ -82,6 +83,8 @@ export function registerCommands(parts: Parts): vscode.Disposable {
       const text = await pickPrompt(request);
       if (text !== undefined) await chat.add({ text, attachments: [] });
     },
+    'azimuth.session.export': () => exportSession(session, request),
+    'azimuth.answer.copy': () => copyLastAnswer(session),
     'azimuth.session.rename': () => withSession(session, (current) => rename(session, current)),
     'azimuth.session.delete': () => withSession(session, (current) => remove(session, current)),
     'azimuth.model.select': () => pickModel(session, request, server.onModels),

@@ -5,12 +5,13 @@ use std::io::{self, BufReader, IsTerminal, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
+use hub::export::export;
 use hub::{clock, lists, meant, visible};
 use ports::found::TextFilter;
 use ports::store::{Origin, SessionFilter, Store};
 use project::paths;
 use protocol::search::{HitKind, SearchHit, SnippetMark};
-use protocol::session::Purpose;
+use protocol::session::{ExportFormat, Purpose};
 use protocol::{Event, PromptBlock, SessionId};
 use providers::cost::format_cost;
 use store::{Imported, SqliteStore};
@@ -88,16 +89,18 @@ pub(super) async fn sessions(command: Sessions, log: Option<String>) -> Result<E
             store.delete(&session).map_err(Failure::new)?;
             writeln!(out, "session {session} is deleted").map_err(Failure::new)?;
         }
-        Sessions::Export { id } => {
-            let (session, mut exported) = (meant(store, &id)?, Vec::new());
-            store.export(&session, &mut exported).map_err(Failure::new)?;
-            let folders = store.info(&session).map_err(Failure::new)?.folders;
-            let folders: Vec<_> = folders.iter().filter_map(|uri| paths::from_uri(uri).ok()).collect();
+        Sessions::Export { id, format } => {
+            let info = meant::session(&**store, &id).map_err(Failure::new)?;
+            let folders: Vec<_> = info.folders.iter().filter_map(|uri| paths::from_uri(uri).ok()).collect();
             let mask = setup.mask(&folders).await?;
+            let exported = export(&**store, &info, format, &mask).map_err(Failure::new)?;
             let is_terminal = io::stdout().is_terminal();
-            for line in String::from_utf8_lossy(&exported).lines() {
-                let line = mask.hide_in_line(line);
-                let line = if is_terminal { visible::json(&line) } else { line };
+            for line in exported.lines() {
+                let line = match format {
+                    ExportFormat::Jsonl if is_terminal => visible::json(line),
+                    // The others show what hides anyway.
+                    _ => line.into(),
+                };
                 writeln!(out, "{line}").map_err(Failure::new)?;
             }
         }

@@ -148,6 +148,17 @@ M.subcommands = {
       require("azimuth.found").prompts(args.rest, args.bang)
     end,
   },
+  export = {
+    run = function(args)
+      require("azimuth.keep").export(args.words[1], args.words[2], args.bang)
+    end,
+    complete = { "html", "md", "jsonl" },
+  },
+  copy = {
+    run = function()
+      require("azimuth.keep").copy()
+    end,
+  },
   rename = {
     run = function(args)
       local client = require("azimuth.client")

@@ -57,6 +57,12 @@ export interface Requests {
    */
   'azimuth/session/delete': { params: SessionDeleteParams; result: Done };
   /**
+   * Returns a session as a page or as JSON lines, without its secrets. It need not be open.
+   *
+   * Errors: `notFound`, `operationFailed`, `storeFailed`.
+   */
+  'azimuth/session/export': { params: SessionExportParams; result: SessionExportResult };
+  /**
    * Starts a turn. Answers at once with the turn's id; the rest are events.
    *
    * Errors: `notFound`, `turnRunning`, `sessionLocked`, `storeFailed`, `operationFailed`.
@@ -1698,6 +1704,15 @@ export interface EventParams {
   event: Event;
 }
 
+/** The format of an exported session. */
+export type ExportFormat =
+  /** A page in one file, which loads and runs nothing. */
+  | 'html'
+  /** Markdown. */
+  | 'markdown'
+  /** The events as JSON lines, to be imported again. */
+  | 'jsonl';
+
 /** The kind of change of a file. */
 export type FileChange =
   /** It is new. */
@@ -1725,7 +1740,7 @@ export interface GhostText {
   text: string;
 }
 
-/** What has the words of a search. */
+/** The part of a session that has the words of a search. */
 export type HitKind =
   /** The session's title. */
   | 'title'
@@ -3505,7 +3520,7 @@ export interface SearchHit {
   title: string;
   /** Its folders, as URIs. */
   folders: string[];
-  /** What has the words. */
+  /** The part of the session that has the words. */
   kind: HitKind;
   /** The time at which it was said; for a title, that of the session's last event. */
   at: number;
@@ -3637,6 +3652,22 @@ export interface SessionCosts {
 export interface SessionDeleteParams {
   /** The session. */
   sessionId: SessionId;
+}
+
+/** Parameters of `azimuth/session/export`. */
+export interface SessionExportParams {
+  /** The session. */
+  sessionId: SessionId;
+  /** The format. */
+  format: ExportFormat;
+}
+
+/** Result of `azimuth/session/export`. */
+export interface SessionExportResult {
+  /** A name for the file. */
+  name: string;
+  /** Its text, in which placeholders stand for the secrets that models do not see. */
+  text: string;
 }
 
 /** A session: one conversation with its log. Six hexadecimal digits. */

@@ -65,10 +65,13 @@ function chosen<I extends vscode.QuickPickItem>(
 ): Promise<I | undefined> {
   let asked = 0;
   let waits: ReturnType<typeof setTimeout> | undefined;
+  /** The query that the items were found for. */
+  let foundFor: string | undefined;
   const search = async (): Promise<void> => {
     const mine = (asked += 1);
     pick.busy = true;
-    const items = await find(pick.value).catch((error: unknown) => {
+    const query = pick.value;
+    const items = await find(query).catch((error: unknown) => {
       void vscode.window.showErrorMessage(`Azimuth: ${messageOf(error)}`);
       return [];
     });
@@ -76,16 +79,22 @@ function chosen<I extends vscode.QuickPickItem>(
     if (mine !== asked) return;
     pick.busy = false;
     pick.items = items;
+    foundFor = query;
   };
   return new Promise<I | undefined>((resolve) => {
     pick.onDidChangeValue(() => {
       clearTimeout(waits);
       waits = setTimeout(() => void search(), QUIET_MS);
     });
-    pick.onDidAccept(() => {
-      resolve(pick.activeItems[0]);
+    const accept = async (): Promise<void> => {
+      const isOfWhatIsTyped = foundFor === pick.value;
+      clearTimeout(waits);
+      // One that was begun before may come between.
+      while (foundFor !== pick.value) await search();
+      resolve(isOfWhatIsTyped ? pick.activeItems[0] : pick.items[0]);
       pick.hide();
-    });
+    };
+    pick.onDidAccept(() => void accept());
     pick.onDidHide(() => resolve(undefined));
     wire?.(() => void search());
     pick.show();

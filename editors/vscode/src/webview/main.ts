@@ -199,6 +199,14 @@ for (const [event, on] of [['focus', true], ['blur', false]] as const) {
   window.addEventListener(event, () => post({ type: 'focused', on }));
 }
 
+// The second key of a chord such as Ctrl+K Shift+F is for VS Code, and types nothing.
+let chorded = false;
+document.addEventListener('keydown', (event) => {
+  if (['Control', 'Meta', 'Shift', 'Alt'].includes(event.key)) return;
+  if (chorded) event.preventDefault();
+  chorded = !chorded && (event.ctrlKey || event.metaKey) && event.key.toLowerCase() === 'k';
+});
+
 // On a Mac those keys type letters, too.
 document.addEventListener('keydown', (event) => {
   if (event.altKey && !event.ctrlKey && /^Digit[1-9]$/.test(event.code) && chat.questions.length > 0) event.preventDefault();

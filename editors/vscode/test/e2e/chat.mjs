@@ -178,7 +178,7 @@ try {
   told('a turn is told something, a prompt waits and is taken back, Escape cancels, and the history comes back by keys');
   await shot('cancelled');
 
-  // What was said is found from a new conversation, at its place, and an earlier prompt comes back by a key.
+  // Something that was said is found from a new conversation, at its place, and an earlier prompt comes back by a key.
   await steps.command(world, 'Azimuth: New Session');
   await frame.locator('.entry').first().waitFor({ state: 'detached' });
   await steps.chord(world, 'Shift+F');
@@ -195,8 +195,9 @@ try {
   await found.waitFor();
   const seen = () => found.evaluate((element) => element.getBoundingClientRect().top >= 0 && element.getBoundingClientRect().top < innerHeight);
   await steps.until('the place in view', seen);
+  assert.equal(await text.inputValue(), 'mine', 'the keys of the search type nothing here');
   await shot('found');
-  await text.click();
+  await text.fill('');
   await press('Control+R');
   await search.waitFor();
   await page.keyboard.type('ten make');
@@ -206,6 +207,26 @@ try {
   await steps.until('the earlier prompt in the draft', async () => (await text.inputValue()) === 'Make it ten.');
   await text.fill('');
   told('what was said is found and shown at its place, and an earlier prompt is searched and comes back, by keys');
+
+  // The session as a page, which loads nothing, and its last answer in the clipboard.
+  await steps.command(world, 'Azimuth: Copy Last Answer');
+  await steps.until('the answer in the clipboard', async () => (await page.evaluate(() => navigator.clipboard.readText())) === 'I heard you.');
+  await steps.command(world, 'Azimuth: Export Session…');
+  await rows.filter({ hasText: 'A page in one file' }).waitFor();
+  await press('Enter');
+  await steps.until('the name of the file', async () => /azimuth-.*\.html$/.test(await search.inputValue()));
+  await press('Enter');
+  const exported = await steps.until('the exported page', () => fs.readdirSync(project).find((name) => /^azimuth-.*\.html$/.test(name)));
+  const reader = await page.context().newPage();
+  const loaded = [];
+  reader.on('request', (request) => loaded.push(request.url()));
+  await reader.goto(`file://${path.join(project, exported)}`);
+  assert.deepEqual(loaded.length, 1, `the page loads nothing else: ${loaded}`);
+  await reader.locator('details', { hasText: 'printf "made"' }).first().locator('summary').click();
+  assert.match(await reader.locator('main').innerText(), /I heard you\./);
+  await reader.screenshot({ path: path.join(shots, 'exported.png') });
+  await reader.close();
+  told('the session is exported as a page that loads nothing, and its last answer is copied');
 
   // Two pictures, as they come from the clipboard.
   await text.evaluate((element) => {

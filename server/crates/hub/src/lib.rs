@@ -13,6 +13,7 @@ pub mod config;
 pub mod confinement;
 pub mod editor;
 pub mod error;
+pub mod export;
 pub mod feed;
 pub mod key_check;
 pub mod lists;

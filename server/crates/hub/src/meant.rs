@@ -16,7 +16,7 @@ pub enum Unclear {
     /// Several have.
     #[error("several sessions begin with {typed}; type more of the id:{}", in_lines(.sessions))]
     Several {
-        /// What was typed.
+        /// The beginning that was typed.
         typed: String,
         /// Some of them, with their titles, the last used first.
         sessions: Vec<(SessionId, String)>,

@@ -2,6 +2,7 @@
 //!
 //! Its functions block; they are called from the store's own thread, or where waiting is right.
 
+use std::io::Write;
 use std::path::PathBuf;
 
 use protocol::search::EarlierPrompt;
@@ -176,14 +177,15 @@ pub trait Store: Send + Sync {
     /// A failure of the store.
     fn sums(&self, since: u32) -> Result<Sums, StoreError>;
 
-    /// Searches the titles, prompts and answers of chats. What is appended is found at once. What an older version
-    /// stored is found once it was taken in by [`Store::take_in_texts`]; the result says of how many sessions it was not.
+    /// Searches the titles, prompts and answers of chats. Whatever is appended is found at once; events that an older
+    /// version stored are found once they were taken in by [`Store::take_in_texts`]. The result says of how many
+    /// sessions they were not.
     ///
     /// # Errors
     /// A failure of the store.
     fn search(&self, filter: &TextFilter) -> Result<Found, StoreError>;
 
-    /// What the user has typed, the last first, each text once.
+    /// The texts that the user has typed, the last first, each once.
     ///
     /// # Errors
     /// A failure of the store.
@@ -195,6 +197,13 @@ pub trait Store: Send + Sync {
     /// # Errors
     /// A failure of the store.
     fn take_in_texts(&self) -> Result<bool, StoreError>;
+
+    /// Writes a session as JSON lines, which can be imported again. It may be running; what is appended in the meantime
+    /// may be left out.
+    ///
+    /// # Errors
+    /// [`StoreError::NotFound`], a failure of the store, or of the writer.
+    fn export(&self, session: &SessionId, writer: &mut dyn Write) -> Result<(), StoreError>;
 
     /// A folder for a session's bulky files, such as terminal output. Made if need be, removed with the session.
     ///

@@ -43,8 +43,9 @@ use crate::servers::{
 };
 use crate::session::{
     PromptCompleteParams, PromptCompleteResult, PromptPutParams, SessionCloseParams, SessionDeleteParams,
-    SessionListParams, SessionListResult, SessionModeParams, SessionNewParams, SessionNewResult, SessionOpenParams,
-    SessionOpenResult, SessionPromoteParams, SessionRenameParams,
+    SessionExportParams, SessionExportResult, SessionListParams, SessionListResult, SessionModeParams,
+    SessionNewParams, SessionNewResult, SessionOpenParams, SessionOpenResult, SessionPromoteParams,
+    SessionRenameParams,
 };
 use crate::terminal::{
     Done, TerminalAckParams, TerminalCloseParams, TerminalKillParams, TerminalListParams, TerminalListResult,
@@ -235,6 +236,8 @@ requests! {
     SessionMode = "azimuth/session/mode", session: SessionModeParams => Done, [];
     /// Deletes a session and everything that belongs to it. This cannot be undone.
     SessionDelete = "azimuth/session/delete", session: SessionDeleteParams => Done, [];
+    /// Returns a session as a page or as JSON lines, without its secrets. It need not be open.
+    SessionExport = "azimuth/session/export", global: SessionExportParams => SessionExportResult, [NotFound, OperationFailed, StoreFailed];
     /// Starts a turn. Answers at once with the turn's id; the rest are events.
     TurnStart = "azimuth/turn/start", session: TurnStartParams => TurnStartResult, [TurnRunning];
     /// Sends a message to the running turn.

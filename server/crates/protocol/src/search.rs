@@ -9,8 +9,8 @@ use crate::{MessageId, SessionId};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SessionSearchParams {
-    /// The words to find, separated by white space, in any order and case. Each may be a part of a word in the text, and
-    /// no character has a special meaning. Without a word nothing is found.
+    /// The words to find, separated by white space, in any order and case. Each may be a part of a word in the text,
+    /// and no character has a special meaning. Without a word nothing is found.
     pub query: String,
     /// Only sessions of this folder (a URI); without it, those of the client's workspace folders.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -45,7 +45,7 @@ pub struct SearchHit {
     pub title: String,
     /// Its folders, as URIs.
     pub folders: Vec<String>,
-    /// What has the words.
+    /// The part of the session that has the words.
     pub kind: HitKind,
     /// The time at which it was said; for a title, that of the session's last event.
     pub at: u64,
@@ -62,7 +62,7 @@ pub struct SearchHit {
     pub marks: Vec<SnippetMark>,
 }
 
-/// What has the words of a search.
+/// The part of a session that has the words of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum HitKind {

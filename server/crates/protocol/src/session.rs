@@ -237,6 +237,58 @@ pub struct SessionDeleteParams {
     pub session_id: SessionId,
 }
 
+/// Parameters of `azimuth/session/export`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SessionExportParams {
+    /// The session.
+    pub session_id: SessionId,
+    /// The format.
+    pub format: ExportFormat,
+}
+
+/// Result of `azimuth/session/export`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionExportResult {
+    /// A name for the file.
+    pub name: String,
+    /// Its text, in which placeholders stand for the secrets that models do not see.
+    pub text: String,
+}
+
+/// The format of an exported session.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ExportFormat {
+    /// A page in one file, which loads and runs nothing.
+    #[default]
+    Html,
+    /// Markdown.
+    Markdown,
+    /// The events as JSON lines, to be imported again.
+    Jsonl,
+}
+
+impl ExportFormat {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Html, Self::Markdown, Self::Jsonl];
+
+    /// Its name for users, which files end with.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Html => "html",
+            Self::Markdown => "md",
+            Self::Jsonl => "jsonl",
+        }
+    }
+
+    /// The format with this name, if there is one.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|format| format.name() == name)
+    }
+}
+
 /// Parameters of `azimuth/prompt/put`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]

@@ -15,8 +15,9 @@
 //!
 //! Folders have mode 0700 and files 0600, whatever the umask. Several processes use a data folder at once.
 //!
-//! Reading order: `sqlite` (the port), `sessions` (the log in SQL), `texts` (what was said, to be searched), `words` (the
-//! words of a search), `counts` (the numbers about suggestions), `spent` (what requests cost), `schema` (the tables, and how a connection is made), `lock`, `blobs`, `recover` (what becomes
+//! Reading order: `sqlite` (the port), `sessions` (the log in SQL), `texts` (what was said, to be searched), `words`
+//! (the words of a search), `counts` (the numbers about suggestions), `spent` (what requests cost), `schema` (the
+//! tables, and how a connection is made), `lock`, `blobs`, `recover` (what becomes
 //! of a damaged database), `check` (what `doctor` asks), `transfer` (sessions as JSON lines), then what
 //! all of them stand on.
 

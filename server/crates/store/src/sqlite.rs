@@ -1,5 +1,6 @@
 //! The store behind the agent's port, over one SQLite database.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -380,6 +381,10 @@ impl Store for SqliteStore {
         let Some(session) = self.read(texts::behind)? else { return Ok(true) };
         self.write(Synchronous::Normal, |connection| texts::take_in(connection, &session))?;
         Ok(false)
+    }
+
+    fn export(&self, session: &SessionId, writer: &mut dyn Write) -> Result<(), StoreError> {
+        self.write_lines(session, writer)
     }
 
     fn session_folder(&self, session: &SessionId) -> Result<PathBuf, StoreError> {

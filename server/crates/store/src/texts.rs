@@ -1,8 +1,8 @@
 //! The texts of sessions that are searched, in SQL: what users and models said, as the log has it.
 //!
-//! They are taken in with the events that say them, in one transaction. The events of a session that were stored without
-//! (by an older version, by an import, or in a database that was recovered) are taken in later, in order, and until then
-//! new ones of that session wait for them.
+//! They are taken in with the events that say them, in one transaction. If earlier events of a session were not (an
+//! older version, an import or a recovery stored them), these are taken in later, in order, and new ones of the session
+//! wait for them.
 
 use std::collections::{HashMap, HashSet};
 
@@ -119,7 +119,7 @@ pub(crate) fn search(connection: &Connection, filter: &TextFilter) -> Result<Fou
     Ok(Found { hits, unread })
 }
 
-/// What the user has typed, the last first, each text once.
+/// The texts that the user has typed, the last first, each once.
 pub(crate) fn prompts(connection: &Connection, filter: &PromptFilter) -> Result<Vec<EarlierPrompt>, Error> {
     let words = Words::new(&filter.query);
     let chats: HashSet<_> = chats(connection, &filter.folders)?.into_iter().map(|info| info.session_id).collect();
@@ -163,16 +163,23 @@ fn each(
     mut take: impl FnMut(Stored) -> Result<bool, Error>,
 ) -> Result<(), Error> {
     let index = words.for_index();
-    let from = match (&index, only_typed) {
+    let (from, values) = match index.clone() {
         // The index comes first, so that its texts are handed on while it is read.
-        (Some(_), _) => "texts_index CROSS JOIN texts ON texts.id = texts_index.rowid WHERE texts_index MATCH ?1",
-        (None, true) => "texts WHERE (kind <> 'answer') = 1",
-        (None, false) => "texts",
+        Some(asked) => {
+            let joined = "texts_index CROSS JOIN texts ON texts.id = texts_index.rowid WHERE texts_index MATCH ?1";
+            (joined.to_owned(), vec![asked])
+        }
+        None => {
+            let typed = if only_typed { "(kind <> 'answer') = 1" } else { "1" };
+            let like: Vec<_> = (1..=words.patterns().len()).map(|at| format!("text LIKE ?{at} ESCAPE '\\'")).collect();
+            let like = if like.is_empty() { "1".to_owned() } else { like.join(" OR ") };
+            (format!("texts WHERE {typed} AND ({like})"), words.patterns().to_vec())
+        }
     };
     let order = if index.is_some() { "texts_index.rowid" } else { "texts.id" };
     let sql = format!("SELECT session, kind, seq, at, message, texts.text FROM {from} ORDER BY {order} DESC");
     let mut statement = connection.prepare_cached(&sql)?;
-    let mut rows = statement.query(params_from_iter(index))?;
+    let mut rows = statement.query(params_from_iter(values))?;
     while let Some(row) = rows.next()? {
         let stored = Stored {
             session: row.get(0)?,
@@ -230,9 +237,13 @@ fn add(connection: &Connection, session: &SessionId, seq: u64, at: u64, event: &
     if text.is_empty() {
         return Ok(());
     }
-    let sql = "INSERT INTO texts (session, kind, seq, at, message, text) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+    let sql = "INSERT INTO texts (session, kind, seq, at, message, text) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+               ON CONFLICT DO NOTHING";
     let params = params![session.as_str(), kind, to_sql(seq), to_sql(at), message, text];
-    connection.prepare_cached(sql)?.execute(params)?;
+    if connection.prepare_cached(sql)?.execute(params)? == 0 {
+        // It is there already; nothing must keep the log from going on.
+        return Ok(());
+    }
     let sql = "INSERT INTO texts_index (rowid, text) VALUES (?1, ?2)";
     connection.prepare_cached(sql)?.execute(params![connection.last_insert_rowid(), text])?;
     Ok(())

@@ -38,13 +38,9 @@ struct Header {
 }
 
 impl SqliteStore {
-    /// Writes a session as JSON lines. It may be running; what is appended meanwhile may be left out.
-    ///
-    /// The lines hold all that was said, and no blobs: what an imported session applied cannot be undone.
-    ///
-    /// # Errors
-    /// [`StoreError::NotFound`], a failure of the store, or of the writer.
-    pub fn export(&self, session: &SessionId, mut writer: impl Write) -> Result<(), StoreError> {
+    /// Writes a session as JSON lines, which hold all that was said, and no blobs: what an imported session applied
+    /// cannot be undone.
+    pub(crate) fn write_lines(&self, session: &SessionId, mut writer: &mut dyn Write) -> Result<(), StoreError> {
         let last = self.info(session)?.last_seq;
         let header = Header { format: FORMAT.into(), version: VERSION, session_id: session.clone() };
         line(&mut writer, &header)?;

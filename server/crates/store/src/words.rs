@@ -1,4 +1,4 @@
-//! The words of a search: what the index is asked for them, whether a text has them, and the excerpt that shows it.
+//! The words of a search: the query for the index, the look at a text, and the excerpt that shows them.
 
 use std::collections::BTreeSet;
 
@@ -16,10 +16,10 @@ const BEFORE: usize = 40;
 pub(crate) struct Words {
     /// Each folded, the longest first.
     words: Vec<Vec<char>>,
-    /// What the index is asked for. It folds characters itself, by a table of its own.
+    /// The pieces that the index is asked for. It folds characters itself, by a table of its own.
     grams: BTreeSet<String>,
-    /// The shortest, as it may be written, if the index knows none of them.
-    spellings: Vec<String>,
+    /// Patterns of SQL's `LIKE` for the longest, if the index knows none of them.
+    patterns: Vec<String>,
 }
 
 /// An excerpt with the words in it.
@@ -40,28 +40,29 @@ impl Words {
         let words: BTreeSet<Vec<char>> = typed.into_iter().map(folded).collect();
         let mut words: Vec<_> = words.into_iter().collect();
         words.sort_by_key(|word| std::cmp::Reverse(word.len()));
-        let spellings = words.last().map(|word| spellings(word)).unwrap_or_default();
-        Self { words, grams, spellings }
+        let patterns = words.first().map(|word| patterns(word)).unwrap_or_default();
+        Self { words, grams, patterns }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
         self.words.is_empty()
     }
 
-    /// What the index is asked for; none if it can say nothing of any word. It may give more texts than have the words.
+    /// The query for the index; none if it knows no word. It may give more texts than have the words.
     pub(crate) fn for_index(&self) -> Option<String> {
         let quoted = |gram: &String| format!("\"{}\"", gram.replace('"', "\"\""));
         let asked: Vec<_> = self.grams.iter().map(quoted).collect();
         (!asked.is_empty()).then(|| asked.join(" "))
     }
 
+    /// Patterns of SQL's `LIKE`, in which `\` escapes: a text that has the words fits one of them. None if the index
+    /// knows a word, or if there is no word.
+    pub(crate) fn patterns(&self) -> &[String] {
+        &self.patterns
+    }
+
     /// True if a text has all of them.
     pub(crate) fn are_in(&self, text: &str) -> bool {
-        // Most texts are seen not to have a short word without a copy of them.
-        let may_be = self.spellings.is_empty() || self.spellings.iter().any(|word| text.contains(word));
-        if !may_be {
-            return false;
-        }
         let text = folded(text);
         self.words.iter().all(|word| position(&text, word).is_some())
     }
@@ -131,16 +132,23 @@ fn fold(char: char) -> char {
     }
 }
 
-/// The ways in which a word that the index does not know is written; none for others.
-fn spellings(word: &[char]) -> Vec<String> {
+/// The patterns for a word that the index does not know; none for others.
+fn patterns(word: &[char]) -> Vec<String> {
     if word.len() >= GRAM {
         return Vec::new();
     }
-    let cases =
-        |char: &char| -> BTreeSet<char> { char.to_uppercase().chain(char.to_lowercase()).chain([*char]).collect() };
-    word.iter().map(cases).fold(vec![String::new()], |words, cases| {
+    // `LIKE` knows the case of ASCII only.
+    let cases = |char: &char| -> BTreeSet<String> {
+        match char {
+            '%' | '_' | '\\' => [format!("\\{char}")].into(),
+            char if char.is_ascii() => [char.to_string()].into(),
+            char => [char.to_uppercase().to_string(), char.to_lowercase().to_string(), char.to_string()].into(),
+        }
+    };
+    let spelled = word.iter().map(cases).fold(vec![String::new()], |words, cases| {
         words.iter().flat_map(|word| cases.iter().map(move |case| format!("{word}{case}"))).collect()
-    })
+    });
+    spelled.iter().map(|word| format!("%{word}%")).collect()
 }
 
 fn position(text: &[char], word: &[char]) -> Option<usize> {

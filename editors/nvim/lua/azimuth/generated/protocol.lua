@@ -812,6 +812,12 @@
 ---@field at integer The time of the event.
 ---@field event azimuth.Event The event itself.
 
+---The format of an exported session.
+---@alias azimuth.ExportFormat
+---| "html" # A page in one file, which loads and runs nothing.
+---| "markdown" # Markdown.
+---| "jsonl" # The events as JSON lines, to be imported again.
+
 ---The kind of change of a file.
 ---@alias azimuth.FileChange
 ---| "create" # It is new.
@@ -829,7 +835,7 @@
 ---@field range azimuth.Range The range.
 ---@field text string The text in its place.
 
----What has the words of a search.
+---The part of a session that has the words of a search.
 ---@alias azimuth.HitKind
 ---| "title" # The session's title.
 ---| "prompt" # Something that the user said.
@@ -1943,7 +1949,7 @@
 ---@field sessionId azimuth.SessionId The session.
 ---@field title string Its title; empty if it has none.
 ---@field folders string[] Its folders, as URIs.
----@field kind azimuth.HitKind What has the words.
+---@field kind azimuth.HitKind The part of the session that has the words.
 ---@field at integer The time at which it was said; for a title, that of the session's last event.
 ---@field snippet string An excerpt in one line, with the first of the words.
 ---@field marks azimuth.SnippetMark[] The words in the excerpt, in order; they do not overlap.
@@ -2024,6 +2030,16 @@
 ---Parameters of `azimuth/session/delete`. A running turn is cancelled first. The sessions that it started are deleted too, except for those that are running.
 ---@class azimuth.SessionDeleteParams
 ---@field sessionId azimuth.SessionId The session.
+
+---Parameters of `azimuth/session/export`.
+---@class azimuth.SessionExportParams
+---@field sessionId azimuth.SessionId The session.
+---@field format azimuth.ExportFormat The format.
+
+---Result of `azimuth/session/export`.
+---@class azimuth.SessionExportResult
+---@field name string A name for the file.
+---@field text string Its text, in which placeholders stand for the secrets that models do not see.
 
 ---A session: one conversation with its log. Six hexadecimal digits.
 ---@alias azimuth.SessionId string
@@ -2463,6 +2479,8 @@ M.requests = {
   session_mode = "azimuth/session/mode",
   ---Deletes a session and everything that belongs to it. This cannot be undone. Params: `azimuth.SessionDeleteParams`. Result: `azimuth.Done`.
   session_delete = "azimuth/session/delete",
+  ---Returns a session as a page or as JSON lines, without its secrets. It need not be open. Params: `azimuth.SessionExportParams`. Result: `azimuth.SessionExportResult`.
+  session_export = "azimuth/session/export",
   ---Starts a turn. Answers at once with the turn's id; the rest are events. Params: `azimuth.TurnStartParams`. Result: `azimuth.TurnStartResult`.
   turn_start = "azimuth/turn/start",
   ---Sends a message to the running turn. Params: `azimuth.TurnSteerParams`. Result: `azimuth.Done`.

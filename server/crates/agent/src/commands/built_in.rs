@@ -2,6 +2,7 @@
 //! type.
 
 mod compaction;
+mod finding;
 mod models;
 
 use std::borrow::Cow;
@@ -11,6 +12,7 @@ use protocol::mode::{Edits, Mode};
 use protocol::review::AutoScope;
 
 pub use self::compaction::{Compact, Summarize};
+pub use self::finding::{Export, Search};
 pub use self::models::{ChooseModel, ChooseThinking};
 use super::{Choice, Choices, Command, Definition, Does, Effects, Flag, Words};
 
@@ -45,6 +47,7 @@ pub fn all() -> Vec<Command> {
         command::<Resume>(),
         command::<Conversations>(),
         command::<Search>(),
+        command::<Export>(),
         command::<Context>(),
         command::<Compact>(),
         command::<Summarize>(),
@@ -300,30 +303,6 @@ impl BuiltIn for Conversations {
 
     fn read(_: &Words) -> Result<Self, String> {
         Ok(Self)
-    }
-}
-
-/// Finds sessions by what was said in them.
-#[derive(Debug)]
-pub struct Search(pub String);
-
-impl BuiltIn for Search {
-    fn definition() -> Definition {
-        Definition {
-            arguments: "<words>".into(),
-            also: |_, _| true,
-            ..Definition::new("search", "Find conversations of this project by what was said in them")
-        }
-    }
-
-    fn read(words: &Words) -> Result<Self, String> {
-        words.first().ok_or("say what to find: `/search <words>`")?;
-        Ok(Self(words.positionals.join(" ")))
-    }
-
-    fn effects(&self) -> Effects {
-        // It takes the rest of its line, which within a text may mean something else.
-        Effects { must_lead: true, ..Effects::default() }
     }
 }
 

@@ -307,6 +307,15 @@ fn a_level_of_thinking_that_there_is_not_gets_those_that_there_are() {
 }
 
 #[test]
+fn the_rest_of_its_line_is_what_a_search_is_for_and_an_export_names_a_format_that_there_is() {
+    let invocations = parse("/search what was \"said\"\nand more").invocations;
+    assert_eq!(invocations[0].words.positionals.join(" "), "what was said");
+    let problem = |input: &str| parse(input).invocations[0].effects.as_ref().unwrap_err().clone();
+    assert!(problem("/search").contains("/search <words>"));
+    assert!(problem("/export pdf").contains("`pdf`") && problem("/export pdf").contains("`jsonl`"));
+}
+
+#[test]
 fn every_command_listed_can_be_parsed() {
     for named in Commands::built_in().iter() {
         let argument = match named.name.as_str() {
@@ -314,6 +323,7 @@ fn every_command_listed_can_be_parsed() {
             "trust" => "yes",
             "thinking" => "high",
             "provider" => "list",
+            "export" => "html",
             _ => "ask",
         };
         let invocations = parse(&format!("/{} {argument}", named.name)).invocations;

@@ -5,11 +5,18 @@ use std::time::{Duration, Instant};
 
 use ports::found::{PromptFilter, TextFilter};
 use ports::store::Store;
-use protocol::methods;
+use project::paths;
 use protocol::search::{PromptHistoryParams, PromptHistoryResult, SessionSearchParams, SessionSearchResult};
+use protocol::session::{SessionExportParams, SessionExportResult};
+use protocol::{ErrorCode, methods};
+
+use mask::Masks;
 
 use super::{Router, bounded};
+use crate::config::Config;
+use crate::export::export;
 use crate::feed::blocking;
+use crate::post::Shared;
 use crate::request::Handlers;
 use crate::{ClientId, Error, Reply};
 
@@ -24,7 +31,10 @@ const START: Duration = Duration::from_secs(2);
 const PAUSE: Duration = Duration::from_millis(20);
 
 pub(super) fn register(handlers: &mut Handlers<Router, ClientId>) {
-    handlers.on::<methods::SessionSearch>(session_search).on::<methods::PromptHistory>(prompt_history);
+    handlers
+        .on::<methods::SessionSearch>(session_search)
+        .on::<methods::PromptHistory>(prompt_history)
+        .on::<methods::SessionExport>(session_export);
 }
 
 fn session_search(router: &mut Router, id: ClientId, params: SessionSearchParams, reply: Reply<SessionSearchResult>) {
@@ -54,6 +64,34 @@ fn prompt_history(router: &mut Router, id: ClientId, params: PromptHistoryParams
         let prompts = blocking(move || store.prompts(&filter)).await;
         let _ = reply.send(prompts.map(|prompts| PromptHistoryResult { prompts }).map_err(Error::from));
     });
+}
+
+fn session_export(router: &mut Router, _: ClientId, params: SessionExportParams, reply: Reply<SessionExportResult>) {
+    let (shared, config) = (router.shared.clone(), Arc::clone(&router.config));
+    tokio::spawn(async move {
+        let _ = reply.send(exported(shared, config, params).await);
+    });
+}
+
+/// A session without the secrets that are known here and those that its projects list.
+pub(in crate::router) async fn exported(
+    shared: Shared,
+    config: Arc<Config>,
+    SessionExportParams { session_id, format }: SessionExportParams,
+) -> Result<SessionExportResult, Error> {
+    let store = Arc::clone(&shared.parts.store);
+    let session = session_id.clone();
+    let read = blocking(move || {
+        let info = store.info(&session)?;
+        let folders: Vec<_> = info.folders.iter().filter_map(|uri| paths::from_uri(uri).ok()).collect();
+        Ok((info, config.with_projects(&folders)))
+    });
+    let (info, config) = read.await?;
+    shared.secrets.learn(&config);
+    let mask = shared.secrets.mask().await.map_err(|why| Error::new(ErrorCode::OperationFailed, why))?;
+    let store = Arc::clone(&shared.parts.store);
+    let text = blocking(move || export(&*store, &info, format, &mask)).await?;
+    Ok(SessionExportResult { name: format!("azimuth-{session_id}.{}", format.name()), text })
 }
 
 /// Takes in what an older version stored, while the store is there.

@@ -79,5 +79,5 @@ fn of_lines_that_are_no_session_nothing_is_imported() {
         assert!(error.contains(words), "{error}");
         assert!(ids(&store).is_empty());
     }
-    assert!(matches!(store.export(&"none".into(), Vec::new()), Err(StoreError::NotFound { .. })));
+    assert!(matches!(store.export(&"none".into(), &mut Vec::new()), Err(StoreError::NotFound { .. })));
 }

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::sync::{Arc, LazyLock};
 
 use agent::commands::built_in::{
-    Auto, BuiltIn, ChooseMode, ChooseModel, ChooseThinking, Compact, Context, Conversations, Costs, Help,
+    Auto, BuiltIn, ChooseMode, ChooseModel, ChooseThinking, Compact, Context, Conversations, Costs, Export, Help,
     HiddenSecrets, New, Permissions, Providers, Redo, Resume, Search, Summarize, Trust, Undo, Usage,
 };
 use agent::commands::{Command, Invocation, Words};
@@ -18,7 +18,7 @@ use protocol::checkpoint::{
     CheckpointFile, CheckpointListParams, CheckpointPreviewParams, CheckpointRestoreParams, CheckpointState,
     ConfirmedFile, Direction, RestoreOutcome, RestoredFile,
 };
-use protocol::methods::{self, Request as Method};
+use protocol::methods;
 use protocol::permission::{PermissionListParams, PermissionRevokeParams, RuleEffect, RuleInfo};
 use protocol::review::{AutoScope, ReviewAutoParams};
 use protocol::session::{Mode, Purpose};
@@ -27,17 +27,17 @@ use tokio::sync::oneshot;
 
 use super::context::context;
 use super::costs::costs;
-use super::finding::{conversations, meant, quoted, search};
+use super::finding::{conversations, export, meant, quoted, search};
 use super::hidden::hidden_secrets;
-use super::preparation::{Preparation, post_as};
+use super::preparation::{Preparation, ask};
 use super::providers::providers;
 use super::usage::usage;
+use crate::Error;
 use crate::config::Config;
 use crate::feed::blocking;
 use crate::post::{Message, Requester};
 use crate::session::gate::{self, BYPASS};
 use crate::session::{Chosen, NewSession, model_chosen};
-use crate::{Error, Request};
 
 /// The result of a prompt's commands.
 #[derive(Default)]
@@ -91,6 +91,7 @@ static OURS: LazyLock<BTreeMap<String, Run>> = LazyLock::new(|| {
         ours::<Resume>(),
         ours::<Conversations>(),
         ours::<Search>(),
+        ours::<Export>(),
         ours::<Context>(),
         ours::<Compact>(),
         ours::<Summarize>(),
@@ -217,6 +218,13 @@ impl Execute for Conversations {
 impl Execute for Search {
     async fn execute(self, preparation: &Preparation, _: &mut Done) -> Result<String, String> {
         search(preparation, self.0).await
+    }
+}
+
+#[async_trait]
+impl Execute for Export {
+    async fn execute(self, preparation: &Preparation, _: &mut Done) -> Result<String, String> {
+        export(preparation, self).await
     }
 }
 
@@ -422,16 +430,6 @@ async fn confirm(
         }
     }
     Err(format!("there is no turn that left {} because it was changed since; nothing was done", over.join(", ")))
-}
-
-/// Asks the session itself for something.
-async fn ask<M: Method>(preparation: &Preparation, params: M::Params) -> Result<M::Answer, String> {
-    let (reply, answer) = oneshot::channel();
-    post_as(&preparation.shared, preparation.caller.id, Request::new::<M>(params, reply));
-    match answer.await {
-        Ok(answer) => answer.map_err(|error| error.message),
-        Err(_) => Err("Azimuth is ending".to_owned()),
-    }
 }
 
 fn restored_in_words(direction: Direction, files: &[RestoredFile]) -> String {

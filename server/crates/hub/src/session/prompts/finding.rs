@@ -3,12 +3,15 @@
 use std::fmt::Write;
 use std::sync::Arc;
 
+use agent::commands::built_in::Export;
 use ports::found::TextFilter;
 use ports::store::{Origin, SessionFilter, StoreError};
+use project::files;
+use protocol::methods;
 use protocol::search::{HitKind, SearchHit};
-use protocol::session::{Purpose, SessionInfo};
+use protocol::session::{Purpose, SessionExportParams, SessionInfo};
 
-use super::preparation::Preparation;
+use super::preparation::{Preparation, ask};
 use crate::feed::blocking;
 use crate::meant;
 
@@ -64,6 +67,21 @@ pub(super) async fn search(preparation: &Preparation, query: String) -> Result<S
             write!(text, "\n\n{} older conversations are still being read; search again in a moment.", found.unread);
     }
     Ok(text)
+}
+
+/// Writes the session into a new file of the project.
+pub(super) async fn export(preparation: &Preparation, Export { format, path }: Export) -> Result<String, String> {
+    let session_id = preparation.info.session_id.clone();
+    let params = SessionExportParams { session_id, format };
+    let exported = ask::<methods::SessionExport>(preparation, params).await?;
+    let (name, roots) = (path.unwrap_or(exported.name), Arc::clone(&preparation.roots));
+    let written = tokio::task::spawn_blocking(move || {
+        let path = roots.resolve(&name).map_err(|error| error.to_string())?;
+        files::create(&path, &exported.text).map_err(|error| error.to_string())?;
+        Ok::<_, String>(roots.display(&path))
+    });
+    let path = written.await.map_err(|error| error.to_string())??;
+    Ok(format!("this conversation is in `{path}`, with placeholders for the secrets that are known"))
 }
 
 pub(super) fn quoted(title: &str) -> String {

@@ -17,12 +17,14 @@ use ports::spent::Sums;
 use project::paths::Roots;
 use project::reader::Reader;
 use project::seen::Seen;
+use protocol::methods::Request as Method;
 use protocol::review::AutoScope;
 use protocol::role::Role;
 use protocol::session::{Mode, SessionInfo};
 use protocol::turn::TurnStartResult;
 use protocol::{CompactionId, Event, PromptBlock, SessionId, ToolCallId, TurnId};
 use shell::Shell;
+use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use crate::config::Config;
@@ -213,6 +215,16 @@ impl Preparation {
     /// The session's project: its first folder.
     pub(super) fn project(&self) -> String {
         self.info.folders.first().cloned().unwrap_or_default()
+    }
+}
+
+/// Asks for something as the client of the prompt, such as the session itself.
+pub(super) async fn ask<M: Method>(preparation: &Preparation, params: M::Params) -> Result<M::Answer, String> {
+    let (reply, answer) = oneshot::channel();
+    post_as(&preparation.shared, preparation.caller.id, Request::new::<M>(params, reply));
+    match answer.await {
+        Ok(answer) => answer.map_err(|error| error.message),
+        Err(_) => Err("Azimuth is ending".to_owned()),
     }
 }
 
