@@ -296,6 +296,7 @@ impl Job {
                     permission_id: chosen.permission_id,
                     option_id: chosen.option_id,
                     message: chosen.message,
+                    answers: chosen.answers,
                 };
                 ask::<methods::PermissionAnswer>(connection, params).await?;
             }

@@ -1,10 +1,12 @@
 //! Questions on the command line: put to whoever sits there, or answered by what the arguments say.
 
+use std::collections::BTreeSet;
 use std::io::{self, BufRead, IsTerminal};
 use std::path::Path;
 
 use hub::visible;
 use permission::{FOR_A_PERSON, steers_us};
+use protocol::form::{Form, FormAnswer, FormQuestion};
 use protocol::permission::{PermissionAbout, PermissionOption, PermissionOptionKind, PermissionRequest};
 use protocol::review::{HunkState, Proposal};
 use protocol::{HunkId, PermissionId};
@@ -13,6 +15,7 @@ use tokio::sync::mpsc;
 use super::signals::Signals;
 use super::style::Style;
 use super::view::View;
+use crate::front::words::of_assumption;
 
 /// Who answers.
 pub(super) enum Answerer {
@@ -38,6 +41,58 @@ impl User {
             () = self.signals.received(1) => None,
         }
     }
+
+    /// Has a form filled in, a question after the other. Empty if it is dismissed. None if the input ended, or the user
+    /// wants to stop.
+    async fn form<W: io::Write>(
+        &mut self,
+        view: &mut View<W>,
+        style: Style,
+        form: &Form,
+    ) -> io::Result<Option<Vec<FormAnswer>>> {
+        let mut answers = Vec::new();
+        for question in &form.questions {
+            let header = visible::line(&question.header);
+            view.line(&style.bold(format!("{header}: {}", visible::line(&question.question))))?;
+            for (number, option) in (1..).zip(&question.options) {
+                let recommended = if option.recommended { style.dim(" (recommended)") } else { String::new() };
+                view.line(&format!("  {} {}{recommended}", style.cyan(number), visible::line(&option.label)))?;
+                if !option.description.is_empty() {
+                    view.line(&style.dim(format!("    {}", visible::line(&option.description))))?;
+                }
+            }
+            let how = if question.multiple { "numbers, such as 1,2" } else { "a number" };
+            let assumed = of_assumption(question);
+            let words = format!("{how}, your own words, Enter for {}, or - to dismiss", visible::line(&assumed));
+            view.line(&style.dim(format!("  {words}")))?;
+            loop {
+                view.prompt("  > ")?;
+                let Some(line) = self.line().await else { return Ok(None) };
+                view.answered();
+                match line.trim() {
+                    "-" => return Ok(Some(Vec::new())),
+                    said => match read(question, said) {
+                        Some(answer) => break answers.push(answer),
+                        None => view.line(&style.yellow("  there is no such option, or more than one"))?,
+                    },
+                }
+            }
+        }
+        Ok(Some(answers))
+    }
+}
+
+/// The answer that a line is to a question; none if it is of numbers that do not fit.
+fn read(question: &FormQuestion, line: &str) -> Option<FormAnswer> {
+    if line.is_empty() {
+        return Some(FormAnswer { chosen: question.assumed(), other: None });
+    }
+    let parts = line.split([',', ' ']).filter(|part| !part.is_empty());
+    let numbers: Result<BTreeSet<usize>, _> = parts.map(str::parse).collect();
+    let Ok(numbers) = numbers else { return Some(FormAnswer { chosen: Vec::new(), other: Some(line.to_owned()) }) };
+    let fits = numbers.iter().all(|number| (1..=question.options.len()).contains(number));
+    let is_answer = fits && (question.multiple || numbers.len() == 1);
+    is_answer.then(|| FormAnswer { chosen: numbers.iter().map(|number| number - 1).collect(), other: None })
 }
 
 /// An answer to a question for permission.
@@ -45,6 +100,8 @@ pub(super) struct Chosen {
     pub(super) permission_id: PermissionId,
     pub(super) option_id: String,
     pub(super) message: Option<String>,
+    /// The answers to a form.
+    pub(super) answers: Vec<FormAnswer>,
     /// True if it says no.
     pub(super) refused: bool,
 }
@@ -60,6 +117,9 @@ pub(super) struct Decided {
 /// The message to the model if nobody could be asked.
 const NOBODY: &str =
     "nobody could be asked: this run has no terminal, and neither --yes nor a matching --allow was given";
+
+/// The message to the model if nobody was asked what it wants to know.
+const NOBODY_ASKED: &str = "nobody: this run asks nobody, so ask no more";
 
 /// The message to the model if `--yes` is no answer.
 const NOT_BY_YES: &str = "only a person can allow this; --yes does not";
@@ -96,10 +156,27 @@ impl Answerer {
             permission_id: request.permission_id.clone(),
             option_id: option.option_id.clone(),
             message,
+            answers: Vec::new(),
             refused: is_refusal(option.kind),
         };
         let reject = option(&[PermissionOptionKind::RejectOnce, PermissionOptionKind::RejectAlways]);
         match self {
+            Self::Yes | Self::Nobody if let Some(form) = &request.form => {
+                for question in &form.questions {
+                    let (header, assumed) = (visible::line(&question.header), of_assumption(question));
+                    let words = format!("  {header}: nobody was asked; assumed: {}", visible::line(&assumed));
+                    view.line(&style.yellow(words))?;
+                }
+                let send = option(&[PermissionOptionKind::AllowOnce]);
+                Ok(send.map(|option| chosen(option, Some(NOBODY_ASKED.into()))))
+            }
+            Self::User(user) if let Some(form) = &request.form => {
+                let Some(answers) = user.form(view, style, form).await? else { return Ok(None) };
+                let kind =
+                    if answers.is_empty() { PermissionOptionKind::RejectOnce } else { PermissionOptionKind::AllowOnce };
+                let found = option(&[kind]);
+                Ok(found.map(|option| Chosen { answers, refused: false, ..chosen(option, None) }))
+            }
             // The run goes on without what was asked for.
             Self::Yes | Self::Nobody if let Some(left_out) = beyond_this_run(request.about) => {
                 view.line(&style.yellow(format!("  {} {left_out}", visible::line(&request.title))))?;
@@ -216,6 +293,7 @@ fn beyond_this_run(about: PermissionAbout) -> Option<&'static str> {
         PermissionAbout::ToolCall
         | PermissionAbout::PendingEdits
         | PermissionAbout::UnsavedText
+        | PermissionAbout::Form
         | PermissionAbout::Outside => None,
     }
 }

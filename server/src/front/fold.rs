@@ -456,6 +456,7 @@ mod tests {
             title: "Run a command?".into(),
             detail: String::new(),
             reason: String::new(),
+            form: None,
             options: vec![PermissionOption { option_id, name, kind: PermissionOptionKind::AllowOnce }],
         }
     }

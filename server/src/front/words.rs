@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use protocol::compaction::Compaction;
+use protocol::form::{FormAnswer, FormQuestion};
 use protocol::model::{AccountSwitch, SwitchReason};
 use protocol::permission::{PermissionOutcome, PermissionRequest};
 use protocol::terminal::{Ready, TerminalInfo};
@@ -33,15 +34,20 @@ pub(crate) fn of_job(job: &TerminalInfo) -> String {
     format!("{id} ({command}) {how}")
 }
 
-/// The answer to a question: the name of the option that was chosen.
-pub(crate) fn of_answer<'a>(question: &'a PermissionRequest, outcome: &'a PermissionOutcome) -> &'a str {
+/// The answer to a question: the name of the option that was chosen, or what was filled in.
+pub(crate) fn of_answer(question: &PermissionRequest, outcome: &PermissionOutcome) -> String {
     match outcome {
+        PermissionOutcome::Selected { answers, .. } if !answers.is_empty() => {
+            let questions = question.form.iter().flat_map(|form| &form.questions);
+            questions.zip(answers).map(|(question, answer)| filled(question, answer)).collect::<Vec<_>>().join("; ")
+        }
         PermissionOutcome::Selected { option_id, .. } => {
             let option = question.options.iter().find(|option| option.option_id == *option_id);
-            option.map_or(option_id, |option| &option.name)
+            option.map_or(option_id, |option| &option.name).clone()
         }
-        PermissionOutcome::Cancelled => "not answered",
-        PermissionOutcome::Moot => "settled in another way",
+        PermissionOutcome::Cancelled => "not answered".to_owned(),
+        PermissionOutcome::TimedOut => "not answered in time; what is recommended is assumed".to_owned(),
+        PermissionOutcome::Moot => "settled in another way".to_owned(),
     }
 }
 
@@ -64,6 +70,20 @@ fn tokens(count: u64) -> String {
         1_000..100_000 => format!("{:.1}k", count as f64 / 1_000.0),
         _ => format!("{}k", count / 1_000),
     }
+}
+
+fn filled(question: &FormQuestion, answer: &FormAnswer) -> String {
+    let label = |place: &usize| question.options.get(*place).map(|option| option.label.clone());
+    let words = answer.words().map(|words| format!("“{words}”"));
+    let parts: Vec<_> = answer.chosen.iter().filter_map(label).chain(words).collect();
+    let said = if parts.is_empty() { "left open".to_owned() } else { parts.join(", ") };
+    format!("{}: {said}", question.header)
+}
+
+/// The options that are assumed for a question that is left open.
+pub(crate) fn of_assumption(question: &FormQuestion) -> String {
+    let label = |place: usize| question.options.get(place).map(|option| option.label.as_str());
+    question.assumed().into_iter().filter_map(label).collect::<Vec<_>>().join(", ")
 }
 
 /// The end of a command of the user's own.

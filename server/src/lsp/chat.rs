@@ -4,9 +4,10 @@
 //!
 //! It uses the hub as any client does, beside the [`outbox`](super::outbox), which passes events on to it. A task for
 //! each document does one thing after the other. Reading order: [`document`] (what of a chat is whose), [`transcript`]
-//! (events as Markdown), this file.
+//! (events as Markdown), this file, [`forms`] (questions and their code actions).
 
 mod document;
+mod forms;
 mod transcript;
 
 use std::collections::HashMap;
@@ -20,18 +21,20 @@ use hub::config::ChatAnswers;
 use hub::{Connection, DocumentEdit, Editor, Error};
 use project::buffers::Buffers;
 use project::files::{self, FileError};
-use protocol::permission::PermissionRequest;
 use protocol::session::{SessionNewParams, SessionOpenParams};
 use protocol::turn::{TurnStartParams, TurnSteerParams};
-use protocol::{ErrorCode, Event, PromptBlock, SequencedEvent, SessionId, TurnId, methods};
+use protocol::{ErrorCode, Event, PermissionId, PromptBlock, SequencedEvent, SessionId, TurnId, methods};
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
 use self::document::{MARK, Place, Prompt, lacks, read, session_line, switched};
+use self::forms::Standing;
+pub(super) use self::forms::{Fill, answer};
 use self::transcript::Transcript;
 use super::abilities::Abilities;
 use super::{commands, review};
+use crate::front::forms::Filled;
 use crate::front::settings::Settings;
 use crate::front::{mentions, names};
 
@@ -74,13 +77,14 @@ struct View {
     waits: bool,
     /// True if a command of the user's own runs.
     runs_command: bool,
-    questions: Vec<PermissionRequest>,
+    questions: Vec<Standing>,
 }
 
 enum Post {
     /// It was opened; gives whether a prompt stood in it then.
     Opened(bool),
     Closed,
+    Fill(Fill),
     Send(oneshot::Sender<Result<(), Error>>),
     Put {
         prompt: Vec<PromptBlock>,
@@ -219,15 +223,12 @@ impl Chats {
         }
         let view = lock(&self.0.chats).get(uri).map(|chat| lock(&chat.view).clone()).unwrap_or_default();
         let action = |title: &str, command, argument| commands::action(title, command, &argument, abilities);
-        let mut actions = Vec::new();
-        for question in &view.questions {
-            for option in &question.options {
-                let answer = json!({ "sessionId": view.session, "permissionId": question.permission_id,
-                    "optionId": option.option_id });
-                actions.push(action(&format!("{} ({})", option.name, question.title), commands::ANSWER, answer));
-            }
-        }
-        let title = if view.turn.is_some() { "Say this to Azimuth at once" } else { "Send to Azimuth" };
+        let mut actions = view.answers(abilities);
+        let title = match (&view.turn, view.asks_for_words()) {
+            (_, Some(header)) => &format!("Answer with what you wrote ({header})"),
+            (Some(_), None) => "Say this to Azimuth at once",
+            (None, None) => "Send to Azimuth",
+        };
         actions.push(action(title, commands::CHAT_SEND, json!({ "uri": uri })));
         if let (Some(session), Some(turn)) = (&view.session, &view.turn) {
             let turn = json!({ "sessionId": session, "turnId": turn });
@@ -269,6 +270,7 @@ impl Chats {
             unwritten: String::new(),
             sent: Vec::new(),
             commands: None,
+            filled: HashMap::new(),
             refusals: 0,
             is_open: false,
             was_there: false,
@@ -305,6 +307,8 @@ struct Chat {
     unwritten: String,
     /// The number of its bytes in each edit that has not shown in the document, and yet may.
     sent: Vec<usize>,
+    /// How far each form that stands is filled in.
+    filled: HashMap<PermissionId, Filled>,
     /// The commands that a prompt held, where they were all of it.
     commands: Option<Commands>,
     /// Edits in a row that the client would not take.
@@ -344,7 +348,7 @@ impl Chat {
 
     /// Has the code actions say how things stand.
     fn show(&self) {
-        let (session, turn, questions) = (self.session.clone(), self.turn.clone(), self.transcript.questions().into());
+        let (session, turn, questions) = (self.session.clone(), self.turn.clone(), self.standing());
         let (is_open, waits, runs_command) = (self.is_open, self.transcript.waits(), self.runs_command);
         *lock(&self.view) = View { is_open, session, turn, waits, runs_command, questions };
     }
@@ -357,6 +361,7 @@ impl Chat {
                 self.take_up().await;
             }
             Post::Closed => self.is_open = false,
+            Post::Fill(fill) => self.fill(fill),
             Post::Event(session, event) if self.session.as_ref() == Some(&session) && event.seq > self.last => {
                 self.last = event.seq;
                 self.event(&event.event).await;
@@ -446,6 +451,10 @@ impl Chat {
         // In a document of a session that this user has, other words are theirs.
         if must_lead || (self.session.is_none() && said.session.is_none()) {
             self.is_the_users(&prompt)?;
+        }
+        if self.turn.is_some() && !is_command && self.answer_in_words(&prompt).await? {
+            self.place = end;
+            return Ok(());
         }
         let commands = commands.len();
         let prompt = match is_command {

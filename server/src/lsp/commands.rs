@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::abilities::{Abilities, LLM_GENERATED};
+use super::chat::Fill;
 use super::error;
 use super::messages::{Document, ExecuteCommand, typed};
 use super::workflows::Start;
@@ -31,6 +32,8 @@ pub(super) const CANCEL_TURN: &str = "azimuth.turn.cancel";
 pub(super) const RETRY_TURN: &str = "azimuth.turn.retry";
 /// Answers a question. Takes the parameters of `azimuth/permission/answer`.
 pub(super) const ANSWER: &str = "azimuth.permission.answer";
+/// Fills in the next question of a form. Takes a [`Fill`].
+pub(super) const FILL: &str = "azimuth.permission.fill";
 /// Takes back what a turn did to files. Takes the parameters of `azimuth/checkpoint/undo`.
 pub(super) const UNDO: &str = "azimuth.checkpoint.undo";
 /// Puts it again. Takes the parameters of `azimuth/checkpoint/redo`.
@@ -60,7 +63,7 @@ pub(super) const OPEN_LOG: &str = "azimuth.openLog";
 const SEPARATOR: char = '/';
 
 /// All commands, for the server's capabilities.
-pub(super) const ALL: [&str; 20] = [
+pub(super) const ALL: [&str; 21] = [
     ACCEPT,
     REJECT,
     ACCEPT_ALL,
@@ -69,6 +72,7 @@ pub(super) const ALL: [&str; 20] = [
     CANCEL_TURN,
     RETRY_TURN,
     ANSWER,
+    FILL,
     UNDO,
     REDO,
     CHAT_SEND,
@@ -84,8 +88,8 @@ pub(super) const ALL: [&str; 20] = [
 ];
 
 /// Those of which a client with a panel has its own.
-const OF_PLAIN_CLIENTS: [&str; 7] =
-    [CHAT_SEND, CHAT_OPEN, INSTRUCT, ACCEPT_EDIT, REJECT_EDIT, SHOW_EDIT, ACCEPTED_EDIT];
+const OF_PLAIN_CLIENTS: [&str; 8] =
+    [FILL, CHAT_SEND, CHAT_OPEN, INSTRUCT, ACCEPT_EDIT, REJECT_EDIT, SHOW_EDIT, ACCEPTED_EDIT];
 
 /// The commands that a client is told of.
 pub(super) fn announced(abilities: &Abilities) -> impl Iterator<Item = &'static str> + use<> {
@@ -155,6 +159,8 @@ pub(super) enum Action {
     Post(Request, Answer),
     /// The prompt of a chat document is to be sent.
     SendChat(String),
+    /// A form is filled in so far.
+    Fill(Fill),
     /// A chat document is to be shown.
     OpenChat,
     /// A workflow is to begin.
@@ -187,6 +193,7 @@ pub(super) fn read(params: ExecuteCommand) -> Result<Action, Error> {
         UNDO => post(methods::CheckpointUndo::METHOD, argument),
         REDO => post(methods::CheckpointRedo::METHOD, argument),
         CHAT_SEND => typed::<Document>(argument).map(|document| Action::SendChat(document.uri)),
+        FILL => typed(argument).map(Action::Fill),
         CHAT_OPEN => Ok(Action::OpenChat),
         WORKFLOW_START => typed(argument).map(Action::StartWorkflow),
         INSTRUCT => post(methods::InlineInstruct::METHOD, argument),

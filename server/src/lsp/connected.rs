@@ -277,6 +277,10 @@ impl Connected {
                 let sent = chats.send(&uri);
                 Ok(async { sent.await.unwrap_or_else(|_| Err(no_chats())).and_then(|()| write(&())) }.boxed())
             }
+            Action::Fill(fill) => {
+                self.chats.as_ref().ok_or_else(no_chats)?.fill(&fill);
+                Ok(ready(write(&())).boxed())
+            }
             Action::OpenChat => {
                 let (outbox, folder) = (self.outbox.clone(), self.folders.first().cloned());
                 Ok(async move {

@@ -43,7 +43,7 @@ use super::SECTION;
 use super::abilities::Abilities;
 use super::chat::Chats;
 use super::convert;
-use super::message_box;
+use super::message_box::{Boxes, Next};
 use super::next_edits::NextEdits;
 use super::outcomes::Outcomes;
 use super::progress::{Progress, Step};
@@ -420,7 +420,7 @@ impl Task {
             Command::UnfollowTerminal(session, terminal) => self.cursors.unfollow_terminal(session, terminal),
             Command::Say(severity, text) => self.say(severity, text).await,
             Command::Ask(method, params, deadline, reply) => {
-                let answer = self.call(method, params);
+                let answer = call(&self.parts.client, method, params);
                 self.waiting.push(
                     async move {
                         // The asker may have given up.
@@ -530,16 +530,22 @@ impl Task {
 
     /// Asks the user by a message box. It has no deadline but the question's own end.
     fn question(&mut self, session: &SessionId, request: &PermissionRequest) {
-        let chosen = self.call("window/showMessageRequest", message_box::params(request));
-        let (ended, end) = oneshot::channel();
+        let (ended, mut end) = oneshot::channel();
         self.questions.insert(request.permission_id.clone(), ended);
-        let (session_id, request) = (session.clone(), request.clone());
+        let mut boxes = Boxes::new(session.clone(), request.clone());
+        let client = self.parts.client.clone();
         let answer = async move {
-            let chosen = tokio::select! {
-                chosen = chosen => chosen.ok(),
-                _ = end => None,
-            };
-            message_box::answer(session_id, &request, chosen.as_ref()).map_or(Done::Nothing, Done::Answered)
+            loop {
+                let chosen = tokio::select! {
+                    chosen = call(&client, "window/showMessageRequest", boxes.params()) => chosen.ok(),
+                    _ = &mut end => return Done::Nothing,
+                };
+                match boxes.take(chosen.as_ref()) {
+                    Next::Box => {}
+                    Next::Answer(params) => return Done::Answered(params),
+                    Next::Nothing => return Done::Nothing,
+                }
+            }
         };
         self.waiting.push(answer.boxed());
     }
@@ -551,7 +557,7 @@ impl Task {
         params: Value,
         then: impl FnOnce(jsonrpc::Result<Value>) -> Done + Send + 'static,
     ) {
-        let answer = self.call(method, params);
+        let answer = call(&self.parts.client, method, params);
         let done = async move {
             match tokio::time::timeout(DEADLINE, answer).await {
                 Ok(result) => then(result),
@@ -564,25 +570,24 @@ impl Task {
         self.waiting.push(done.boxed());
     }
 
-    /// Sends a request when polled first, and waits for its answer.
-    fn call(&self, method: &'static str, params: Value) -> BoxFuture<'static, jsonrpc::Result<Value>> {
-        let id = self.parts.client.next_request_id();
-        let request = jsonrpc::Request::build(method).id(id);
-        let request = if params.is_null() { request } else { request.params(params) };
-        let answer = self.parts.client.clone().call(request.finish());
-        async move {
-            match answer.await {
-                Ok(Some(response)) => response.into_parts().1,
-                Ok(None) | Err(_) => Err(jsonrpc::Error::internal_error()),
-            }
-        }
-        .boxed()
-    }
-
     /// Sends a notification. Waits only for the framework to take it, which the pump does at once.
     async fn notify(&mut self, method: &'static str, params: impl Serialize) {
         let request = jsonrpc::Request::build(method).params(json!(params)).finish();
         // After the end there is nobody to tell.
         let _ = self.parts.client.clone().call(request).await;
     }
+}
+
+/// Sends a request when polled first, and waits for its answer.
+fn call(client: &Client, method: &'static str, params: Value) -> BoxFuture<'static, jsonrpc::Result<Value>> {
+    let request = jsonrpc::Request::build(method).id(client.next_request_id());
+    let request = if params.is_null() { request } else { request.params(params) };
+    let answer = client.clone().call(request.finish());
+    async move {
+        match answer.await {
+            Ok(Some(response)) => response.into_parts().1,
+            Ok(None) | Err(_) => Err(jsonrpc::Error::internal_error()),
+        }
+    }
+    .boxed()
 }

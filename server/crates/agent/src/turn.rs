@@ -27,7 +27,6 @@ use ports::hooks::{Chain, Hooks, TurnPoint};
 use ports::model::{Fallbacks, Model, Response, Stop, ToolSpec};
 use ports::session::{Interjection, NewErrors, Session};
 use ports::spent::Sums;
-use ports::tool::interrupted;
 use protocol::content::{Opening, Timing, Usage};
 use protocol::event::Severity;
 use protocol::model::ThinkingLevel;
@@ -411,7 +410,7 @@ impl Turn {
                 self.made(&call, ended);
                 continue;
             }
-            let problem = (has_begun && !self.gate.is_repeatable(&call)).then(|| interrupted(call.child.as_ref()));
+            let problem = has_begun.then(|| self.gate.given_up(&call)).flatten();
             open.push(Asked { call, problem });
         }
         self.make(&open).await;

@@ -197,6 +197,7 @@ impl Found {
             title: format!("The budget of {} is spent. Go on?", self.whose()),
             detail: self.in_words(),
             reason: format!("the setting `{}` says so", self.setting()),
+            form: None,
             options: vec![
                 option(
                     format!("{MORE}:{key}:{limit}:{more}"),

@@ -234,6 +234,7 @@ impl Workspace {
             title: format!("Trust {these}?"),
             detail,
             reason: format!("you have not been asked about {these} before"),
+            form: None,
             options: vec![
                 option(TRUST, format!("Trust {these}"), PermissionOptionKind::AllowAlways),
                 option(NOT_NOW, "Not now: restricted in this session".into(), PermissionOptionKind::RejectOnce),

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use permission::{Rule, Rules, Surroundings};
+use protocol::form::FormAnswer;
 use protocol::permission::PermissionRequest;
 use protocol::{Event, PermissionId, PromptBlock, ToolCallId};
 use serde_json::Value;
@@ -120,9 +121,13 @@ pub enum Answer {
         option_id: String,
         /// The user's message with it.
         message: Option<String>,
+        /// The answers to a form's questions; empty if all are left open.
+        answers: Vec<FormAnswer>,
     },
     /// The turn was cancelled.
     Cancelled,
+    /// Nobody answered a form in time.
+    TimedOut,
     /// The subject was settled in another way, for example pending hunks that were decided one by one.
     Moot,
     /// Nobody can answer, such as in a run without a terminal. Counts as rejected.

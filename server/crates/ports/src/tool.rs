@@ -7,6 +7,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use permission::Action;
 use protocol::content::{Location, PlanEntry, ToolKind};
+use protocol::form::Form;
 use protocol::{SessionId, ToolCallId};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -194,6 +195,8 @@ pub struct Output {
     pub locations: Vec<Location>,
     /// Edits to propose. Dispatch hands them to the session and appends what became of them to `text`.
     pub plan: Option<EditPlan>,
+    /// The questions to the user. Dispatch asks them, and the answers are the result in place of `text`.
+    pub form: Option<Form>,
     /// The model's plan, for the user. Dispatch records it.
     pub steps: Option<Vec<PlanEntry>>,
     /// True if `text` tells of a failure, such as a command's exit code.

@@ -43,6 +43,8 @@ pub const FILE_SYMBOLS: &str = "file_symbols";
 pub const FIND_BLOCKS: &str = "find_blocks";
 /// `line_count`.
 pub const LINE_COUNT: &str = "line_count";
+/// `ask_user`.
+pub const ASK_USER: &str = "ask_user";
 /// `update_plan`.
 pub const UPDATE_PLAN: &str = "update_plan";
 /// `lsp_type_definition`.

@@ -17,6 +17,7 @@ pub mod costs;
 pub mod editor;
 pub mod errors;
 pub mod event;
+pub mod form;
 pub mod ids;
 pub mod inline;
 pub mod lang;

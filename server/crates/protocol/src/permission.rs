@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::form::{Form, FormAnswer};
 use crate::{PermissionId, SessionId, ToolCallId};
 
 /// The effect of an option; ACP's option kinds.
@@ -38,6 +39,8 @@ pub enum PermissionAbout {
     Program,
     /// Spending more than the user's budget.
     Budget,
+    /// What the model wants to know, which is in the request's form. The option that allows sends what is filled in.
+    Form,
 }
 
 /// One possible answer.
@@ -72,6 +75,9 @@ pub struct PermissionRequest {
     pub reason: String,
     /// The answers to choose from.
     pub options: Vec<PermissionOption>,
+    /// The form, if the model asks questions of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub form: Option<Form>,
 }
 
 /// The outcome of a question.
@@ -85,9 +91,14 @@ pub enum PermissionOutcome {
         /// A message to the model, such as why it was rejected.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         message: Option<String>,
+        /// The answers to a form, one for each of its questions; empty if all are left open.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        answers: Vec<FormAnswer>,
     },
     /// The turn ended first, or nobody could answer.
     Cancelled,
+    /// Nobody answered a form in time: everything in it is assumed.
+    TimedOut,
     /// The subject was settled in another way.
     Moot,
 }
@@ -205,6 +216,9 @@ pub struct PermissionAnswerParams {
     /// A message to the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
+    /// The answers to a form, one for each of its questions; without any, all are left open.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub answers: Vec<FormAnswer>,
 }
 
 /// Result of `azimuth/permission/answer`.

@@ -42,6 +42,7 @@ mod lsp;
 mod on_disk;
 mod structure;
 
+mod ask_user;
 mod edit_apply_batch;
 mod edit_apply_patch;
 mod edit_by_anchor;
@@ -161,6 +162,7 @@ pub fn builtin(services: &Services) -> Vec<Arc<dyn Tool>> {
         typed::erase(shell_list::ShellList::new(services)),
         typed::erase(expand_output::ExpandOutput::new(services)),
         typed::erase(update_plan::UpdatePlan),
+        typed::erase(ask_user::AskUser),
     ];
     tools.extend(lsp::tools(services));
     tools

@@ -154,7 +154,7 @@ impl Transcript {
             }
             Entry::Asked(request) => self.asked(request),
             Entry::Answered { question, outcome } => {
-                self.paragraph(&format!("> → {}", flat(words::of_answer(&question, outcome))));
+                self.paragraph(&format!("> → {}", flat(&words::of_answer(&question, outcome))));
             }
             Entry::Denied { reason } => self.item(&format!("✗ {}", flat(reason))),
             Entry::Proposal(proposal) => self.proposed(proposal),
@@ -507,9 +507,11 @@ mod tests {
             title: "Run a command?".into(),
             detail: "make check\nin /p".into(),
             reason: "no rule allows it".into(),
+            form: None,
             options: vec![option],
         };
-        let outcome = PermissionOutcome::Selected { option_id: "allow_once".into(), message: None };
+        let outcome =
+            PermissionOutcome::Selected { option_id: "allow_once".into(), message: None, answers: Vec::new() };
         let text = written(&[
             started("Check."),
             says("I check."),
@@ -622,9 +624,10 @@ mod tests {
                 title: words.clone(),
                 detail: words.clone(),
                 reason: words.clone(),
+                form: None,
                 options: vec![option],
             };
-            let outcome = PermissionOutcome::Selected { option_id: words.clone(), message: None };
+            let outcome = PermissionOutcome::Selected { option_id: words.clone(), message: None, answers: Vec::new() };
             let proposal = Proposal {
                 proposal_id: "p".into(),
                 revision: 1,

@@ -14,7 +14,7 @@ pub(super) const ALWAYS: &str = "allow_always";
 /// The option that keeps a rule for as long as the session lives in its process.
 pub(super) const SESSION: &str = "session";
 const ONCE: &str = "allow_once";
-const REJECT: &str = "reject_once";
+pub(super) const REJECT: &str = "reject_once";
 
 /// A question, but for its id.
 pub(super) struct Question {
@@ -71,8 +71,10 @@ impl Gate {
         };
         match until_cancelled(&self.cancel, self.session.ask(request.clone())).await {
             None | Some(Answer::Cancelled) => Reply::Cancelled,
-            Some(Answer::Moot) => Reply::Moot,
-            Some(Answer::Selected { option_id, message }) if allowing(&option_id) => Reply::Chosen(option_id, message),
+            Some(Answer::Moot | Answer::TimedOut) => Reply::Moot,
+            Some(Answer::Selected { option_id, message, .. }) if allowing(&option_id) => {
+                Reply::Chosen(option_id, message)
+            }
             Some(Answer::Selected { message, .. }) => Reply::Rejected(match message {
                 Some(said) => format!("the user rejected this, and said: {said}"),
                 None => {
@@ -103,6 +105,7 @@ impl Question {
             title: self.title,
             detail: self.detail,
             reason: self.reason,
+            form: None,
             options: self.options.into_iter().chain([reject]).map(option).collect(),
         }
     }

@@ -13,6 +13,7 @@ mod trusting;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use permission::Rule;
 use ports::session::{Answer, GrantScope};
@@ -48,6 +49,8 @@ use crate::{Error, Reply};
 pub(super) enum Message {
     /// A turn asks the user.
     Ask(TurnId, PermissionRequest, oneshot::Sender<Answer>),
+    /// The time of a form is over.
+    TimedOut(PermissionId),
     /// The user granted a rule with an answer.
     Grant(Rule, GrantScope, oneshot::Sender<()>),
     /// A language server that the project brings along is wanted.
@@ -332,8 +335,17 @@ impl Gate {
         (on != was || (on && scope != until)).then_some(Event::AcceptEditsChanged { on, scope })
     }
 
-    /// Puts a question of a turn to the user.
+    /// Puts a question of a turn to the user. A form comes back as [`Message::TimedOut`] when its time is over.
     pub(super) fn ask(&mut self, turn_id: TurnId, request: PermissionRequest, asker: oneshot::Sender<Answer>) -> Event {
+        if let Some(seconds) = request.form.as_ref().and_then(|form| form.timeout_seconds) {
+            let (own, id) = (self.own.downgrade(), request.permission_id.clone());
+            tokio::spawn(async move {
+                tokio::time::sleep(Duration::from_secs(seconds.into())).await;
+                if let Some(own) = own.upgrade() {
+                    let _ = own.send(Own::Gate(Message::TimedOut(id)));
+                }
+            });
+        }
         self.questions.put(request.clone(), asker);
         Event::PermissionAsked { turn_id, request }
     }
@@ -363,12 +375,18 @@ impl Gate {
 
     /// No hunks are pending any more: a turn that waits to be told what becomes of them goes on.
     pub(super) fn nothing_pending(&mut self) -> Vec<Closed> {
-        self.questions.close(&Answer::Moot, |about, waits| about == PermissionAbout::PendingEdits && waits)
+        let is_one = |asked: &PermissionRequest, waits| asked.about == PermissionAbout::PendingEdits && waits;
+        self.questions.close(&Answer::Moot, is_one)
+    }
+
+    /// The time of a form is over: what it asks is assumed, if it still stands and a turn waits.
+    pub(super) fn timed_out(&mut self, id: &PermissionId) -> Vec<Closed> {
+        self.questions.close(&Answer::TimedOut, |asked, waits| asked.permission_id == *id && waits)
     }
 
     /// Somebody has said whether the workspace is trusted: a question about it is settled.
     pub(super) fn trust_decided(&mut self) -> Vec<Closed> {
-        self.questions.close(&Answer::Moot, |about, _| about == PermissionAbout::Trust)
+        self.questions.close(&Answer::Moot, |asked, _| asked.about == PermissionAbout::Trust)
     }
 
     /// Returns the parts that it takes to ask whether the workspace is trusted.

@@ -7,6 +7,7 @@ use agent::commands::{self, CommandSet};
 use agent::toolset::ToolSet;
 use ports::hooks::{Chain, Hooks};
 use ports::tool::Tool;
+use ports::tool_names;
 use project::paths::Roots;
 use project::reader::Reader;
 use project::results::Results;
@@ -101,7 +102,10 @@ impl Reading {
         let oracle: Box<Oracle> = Box::new(move |model| tools::oracle(&of_oracle, model));
         let only = match purpose {
             Purpose::Instruct => Some(tools::without_commands(&builtin)),
-            Purpose::Chat | Purpose::Suggestions => only.map(<[String]>::to_vec),
+            // Nobody sits before a session that another one started.
+            Purpose::Chat | Purpose::Suggestions => {
+                only.map(|names| names.iter().filter(|name| *name != tool_names::ASK_USER).cloned().collect::<Vec<_>>())
+            }
         };
         let tools = ToolSet::new("built-in", builtin);
         put_oracle(&tools, &oracle, oracle_model);

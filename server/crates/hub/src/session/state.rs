@@ -210,8 +210,10 @@ impl State {
                 self.questions.insert(request.permission_id.clone(), request.clone());
             }
             Event::PermissionAnswered { permission_id, outcome } => {
-                let (PermissionOutcome::Selected { .. } | PermissionOutcome::Cancelled | PermissionOutcome::Moot) =
-                    outcome;
+                let (PermissionOutcome::Selected { .. }
+                | PermissionOutcome::Cancelled
+                | PermissionOutcome::TimedOut
+                | PermissionOutcome::Moot) = outcome;
                 self.questions.remove(permission_id);
             }
             Event::Noted { .. } => self.untold.clear(),

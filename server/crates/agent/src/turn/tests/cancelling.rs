@@ -14,7 +14,7 @@ use super::fakes::{Does, Left, Stage, Steps, answer, breaking, call, hanging, no
 
 /// A turn with everything in it: retries, words meanwhile, reads side by side, an edit, a question, the barrier.
 fn eventful(steps: Steps) -> Stage {
-    let selected = |option: &str| Answer::Selected { option_id: option.to_owned(), message: None };
+    let selected = |option: &str| Answer::Selected { option_id: option.to_owned(), message: None, answers: Vec::new() };
     let steer =
         Interjection::Steer { prompt: vec![PromptBlock::Text { text: "hurry".to_owned() }], context: String::new() };
     let thinking = AssistantBlock::Thinking { text: "hm".to_owned(), vendor: None };

@@ -11,7 +11,7 @@ use serde_json::json;
 use super::fakes::{Does, Left, Script, Stage, answer, call, says};
 
 fn selected(option: &str) -> Answer {
-    Answer::Selected { option_id: option.to_owned(), message: None }
+    Answer::Selected { option_id: option.to_owned(), message: None, answers: Vec::new() }
 }
 
 fn one_command(line: &str) -> Vec<Script> {
@@ -65,7 +65,11 @@ async fn always_keeps_the_rule_and_asks_no_more() {
 
 #[tokio::test(start_paused = true)]
 async fn what_is_rejected_does_not_run_and_the_turn_goes_on() {
-    let with_words = Answer::Selected { option_id: "reject_once".to_owned(), message: Some("use make".to_owned()) };
+    let with_words = Answer::Selected {
+        option_id: "reject_once".to_owned(),
+        message: Some("use make".to_owned()),
+        answers: Vec::new(),
+    };
     let cases = [
         (selected("reject_once"), "the user rejected this. Do not try it in another way"),
         (with_words, "the user rejected this, and said: use make"),

@@ -138,6 +138,7 @@ fn question(program: &Brought, permission_id: PermissionId) -> PermissionRequest
         detail,
         reason: "it is part of a project or runs files from one, and you have not allowed it in its current form"
             .to_owned(),
+        form: None,
         options: vec![
             option(ALLOW, "Start it, until it changes", PermissionOptionKind::AllowAlways),
             option(NOT_NOW, "Not in this session", PermissionOptionKind::RejectOnce),

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ports::session::Answer;
+use protocol::form::{Form, FormAnswer};
 use protocol::permission::{PermissionAbout, PermissionAnswerParams, PermissionOutcome, PermissionRequest};
 use protocol::{ErrorCode, Event, PermissionId, ToolCallId};
 use tokio::sync::oneshot;
@@ -84,7 +85,7 @@ impl Questions {
         params: PermissionAnswerParams,
         asked: &BTreeSet<PermissionId>,
     ) -> Result<Option<Answered>, Error> {
-        let PermissionAnswerParams { permission_id: id, option_id, message, .. } = params;
+        let PermissionAnswerParams { permission_id: id, option_id, message, answers, .. } = params;
         let Some(Question { request, .. }) = self.0.get(&id) else {
             // Answered in another view, or by the turn's end: harmless, as long as it was a question of this session.
             return if asked.contains(&id) { Ok(None) } else { Err(Error::not_found("question", &id)) };
@@ -94,10 +95,14 @@ impl Questions {
             let text = format!("invalid params: `optionId`: {option_id} is none of {}", options.join(", "));
             return Err(Error::new(ErrorCode::InvalidParams, text));
         }
+        if let Err(why) = fits(request.form.as_ref(), &answers) {
+            return Err(Error::new(ErrorCode::InvalidParams, format!("invalid params: `answers`: {why}")));
+        }
         let Some(Question { request, asker }) = self.0.remove(&id) else { return Ok(None) };
-        let outcome = PermissionOutcome::Selected { option_id: option_id.clone(), message: message.clone() };
+        let (option, said, filled) = (option_id.clone(), message.clone(), answers.clone());
+        let outcome = PermissionOutcome::Selected { option_id: option, message: said, answers: filled };
         let event = Event::PermissionAnswered { permission_id: id, outcome };
-        let answer = Answer::Selected { option_id, message };
+        let answer = Answer::Selected { option_id, message, answers };
         let (asker, follow) = match asker {
             Some(asker) => (Some((asker, answer)), None),
             None => (None, Some(follow(request, answer))),
@@ -105,13 +110,13 @@ impl Questions {
         Ok(Some(Answered { closed: Closed { event, asker: Asker(asker) }, follow }))
     }
 
-    /// Closes those that are such by what they are about and by whether a turn waits. The answer is
-    /// [`Answer::Cancelled`] or [`Answer::Moot`].
-    pub(super) fn close(&mut self, answer: &Answer, is_one: impl Fn(PermissionAbout, bool) -> bool) -> Vec<Closed> {
-        let closed = self.0.extract_if(.., |_, question| is_one(question.request.about, question.asker.is_some()));
+    /// Closes those that are such by what was asked and by whether a turn waits. The answer is none of the user's.
+    pub(super) fn close(&mut self, answer: &Answer, is_one: impl Fn(&PermissionRequest, bool) -> bool) -> Vec<Closed> {
+        let closed = self.0.extract_if(.., |_, question| is_one(&question.request, question.asker.is_some()));
         let closed = closed.map(|(permission_id, question)| {
             let outcome = match answer {
                 Answer::Moot => PermissionOutcome::Moot,
+                Answer::TimedOut => PermissionOutcome::TimedOut,
                 _ => PermissionOutcome::Cancelled,
             };
             let asker = Asker(question.asker.map(|asker| (asker, answer.clone())));
@@ -119,6 +124,30 @@ impl Questions {
         });
         closed.collect()
     }
+}
+
+/// Checks that these are answers to a form.
+///
+/// # Errors
+/// What does not fit.
+fn fits(form: Option<&Form>, answers: &[FormAnswer]) -> Result<(), String> {
+    let questions = form.map(|form| form.questions.as_slice()).unwrap_or_default();
+    if !answers.is_empty() && answers.len() != questions.len() {
+        return Err(format!("there are {}, and {} questions", answers.len(), questions.len()));
+    }
+    for (number, (question, answer)) in (1..).zip(questions.iter().zip(answers)) {
+        let different: BTreeSet<_> = answer.chosen.iter().collect();
+        if let Some(place) = answer.chosen.iter().find(|place| **place >= question.options.len()) {
+            return Err(format!("question {number} has no option {place}"));
+        }
+        if different.len() != answer.chosen.len() {
+            return Err(format!("an option of question {number} is chosen twice"));
+        }
+        if !question.multiple && answer.chosen.len() + usize::from(answer.words().is_some()) > 1 {
+            return Err(format!("question {number} takes one answer"));
+        }
+    }
+    Ok(())
 }
 
 fn follow(request: PermissionRequest, answer: Answer) -> Follow {

@@ -39,6 +39,10 @@ impl Session {
                 let _ = asker.send(Answer::Nobody);
             }
             Message::Ask(turn, request, asker) => self.ask(turn, request, asker),
+            Message::TimedOut(id) => {
+                let closed = self.gate.timed_out(&id);
+                self.record_closed(closed);
+            }
             Message::Grant(rule, scope, done) => {
                 self.gate.grant(rule, scope, done, &self.config, self.state.mode);
             }

@@ -57,7 +57,13 @@ impl World {
     fn answer(&mut self, id: &str, option: &str) -> Result<Option<Answered>, Error> {
         let (session_id, permission_id) = (SessionId::new("s"), PermissionId::from(id));
         let asked = BTreeSet::from([PermissionId::from("q1"), PermissionId::from("q2")]);
-        let params = PermissionAnswerParams { session_id, permission_id, option_id: option.to_owned(), message: None };
+        let params = PermissionAnswerParams {
+            session_id,
+            permission_id,
+            option_id: option.to_owned(),
+            message: None,
+            answers: Vec::new(),
+        };
         self.gate.answer(params, &asked)
     }
 
@@ -82,6 +88,7 @@ fn question(id: &str, about: PermissionAbout) -> PermissionRequest {
         title: String::new(),
         detail: String::new(),
         reason: String::new(),
+        form: None,
         options: vec![option("yes"), option("no")],
     }
 }
@@ -171,7 +178,10 @@ async fn an_answer_reaches_the_turn_that_waits_for_it_and_no_second_one_counts()
     assert!(answered.follow.is_none());
     assert!(heard.try_recv().is_err(), "it is recorded first");
     answered.closed.asker.tell();
-    assert_eq!(heard.try_recv().unwrap(), Answer::Selected { option_id: "yes".into(), message: None });
+    assert_eq!(
+        heard.try_recv().unwrap(),
+        Answer::Selected { option_id: "yes".into(), message: None, answers: Vec::new() }
+    );
     assert!(world.answer("q1", "no").unwrap().is_none());
 }
 
@@ -181,7 +191,7 @@ fn what_follows_on_an_answer_for_which_nobody_waits_is_told_by_what_was_asked() 
         let mut world = World::with(Kept::default(), [question("q1", about)]);
         world.answer("q1", "yes").unwrap().unwrap().follow.unwrap()
     };
-    let yes = Answer::Selected { option_id: "yes".into(), message: None };
+    let yes = Answer::Selected { option_id: "yes".into(), message: None, answers: Vec::new() };
     assert_eq!(about(PermissionAbout::ToolCall), Follow::Resume(Some("call".into()), yes.clone()));
     assert_eq!(about(PermissionAbout::Trust), Follow::KeepTrust(yes));
     assert_eq!(about(PermissionAbout::Program), Follow::Resume(None, Answer::Moot));

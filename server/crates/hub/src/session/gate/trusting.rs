@@ -47,7 +47,7 @@ impl Asking {
 pub(super) fn said(answer: &Answer) -> Option<bool> {
     match answer {
         Answer::Selected { option_id, .. } => answered(option_id),
-        Answer::Cancelled | Answer::Moot | Answer::Nobody => None,
+        Answer::Cancelled | Answer::TimedOut | Answer::Moot | Answer::Nobody => None,
     }
 }
 

@@ -176,19 +176,20 @@ fn an_answer_given_before_counts_once_and_for_the_same_question() {
         title: String::new(),
         detail: String::new(),
         reason: String::new(),
+        form: None,
         options: vec![PermissionOption {
             option_id: "yes".into(),
             name: "Yes".into(),
             kind: PermissionOptionKind::AllowOnce,
         }],
     };
-    let yes = Answer::Selected { option_id: "yes".into(), message: None };
+    let yes = Answer::Selected { option_id: "yes".into(), message: None, answers: Vec::new() };
     let mut prompts = Prompts::new();
     prompts.given = Some(GivenAnswer { call: "c".into(), answer: yes.clone() });
     assert!(prompts.given_answer(&question("d")).is_none());
     assert_eq!(prompts.given_answer(&question("c")), Some(yes));
     assert!(prompts.given_answer(&question("c")).is_none());
-    let answer = Answer::Selected { option_id: "no longer".into(), message: None };
+    let answer = Answer::Selected { option_id: "no longer".into(), message: None, answers: Vec::new() };
     prompts.given = Some(GivenAnswer { call: "c".into(), answer });
     assert!(prompts.given_answer(&question("c")).is_none(), "the question is another by now");
 }
