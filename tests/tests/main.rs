@@ -2,6 +2,7 @@
 
 mod accepting;
 mod adding_providers;
+mod asking;
 mod auth;
 mod aws;
 mod bad_input;

@@ -389,6 +389,40 @@ function T.a_question_is_shown_with_its_scope_and_answered_by_key()
   end)
 end
 
+function T.a_form_of_the_model_is_filled_in_by_keys()
+  local questions = {
+    {
+      header = "Storage",
+      question = "Where are the notes kept?",
+      options = { { label = "A file", description = "Easy to lose." }, { label = "SQLite", recommended = true } },
+    },
+    { header = "Tests", question = "Which tests?", multiple = true, options = { { label = "Unit" }, { label = "Fuzz" } } },
+  }
+  chat({
+    { calls = { { name = "ask_user", input = { questions = questions } } } },
+    { text = "Noted." },
+  }, function(child, model)
+    child:prompt("Keep my notes.")
+    child:wait_for("2 questions: Storage, Tests")
+    child:type("<Esc><Space>ap")
+    child:wait([[vim.api.nvim_win_get_config(0).relative ~= ""]])
+    local shown = child:lua([[return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\n')]])
+    support.contains(shown, "Storage: Where are the notes kept?\n( ) A file\n    Easy to lose.\n(•) SQLite (recommended)\n( ) in your own words …")
+    support.contains(shown, "[ ] Fuzz\n[ ] in your own words …\n\n[a] Send\n[r] Dismiss")
+    child:wait_for_question()
+    -- The first option takes the place of what is recommended; then the second of the next question, and own words.
+    child:type("<Space><Tab><Tab><Tab><Tab><CR><Tab><CR>and a bench<CR>")
+    child:wait([[vim.fn.getline(".") == "[x] and a bench"]])
+    support.contains(child:lua([[return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\n')]]), "(•) A file\n    Easy to lose.\n( ) SQLite")
+    child:type("a")
+    child:wait_for("Noted.")
+    support.contains(child:transcript(), "✓ Storage: A file; Tests: Fuzz, “and a bench”")
+    local told = vim.json.encode(model.asked[2])
+    support.contains(told, "- Storage: A file\\n- Tests: Fuzz; and in the user's own words: and a bench")
+    support.equal(child:lua("return vim.fn.bufname()"), "azimuth://prompt", "the cursor is back")
+  end)
+end
+
 function T.a_question_in_a_narrow_editor_hides_neither_the_code_nor_the_title()
   chat({ { text = "I run it.", calls = { { name = "shell_run", input = { command = "make test && ./deploy --dry-run" } } } } }, function(child)
     child:command("wincmd t | edit src/temperature.sh")

@@ -25,6 +25,7 @@ import type { Keys } from './server/keys';
 import { messageOf, type Request } from './server/requests';
 import type { Server } from './server/server';
 import type { Follow } from './session/follow';
+import { fillIn } from './session/form';
 import { copyLastAnswer, exportSession } from './session/keep';
 import { showPermissions } from './session/permissions';
 import { chooseMode, pickAcceptEdits, pickMode, pickSession, pickThinking, remove, rename } from './session/pickers';
@@ -214,6 +215,12 @@ async function answer(session: Session, instruct: Instruct): Promise<void> {
   if (await instruct.answerFirst()) return;
   const [question] = session.state?.questions.values() ?? [];
   if (question === undefined) throw new Error('No question waits for an answer.');
+  if (question.form != null) {
+    const answers = await fillIn(question.form);
+    const send = question.options.find(({ kind }) => kind === 'allow_once');
+    if (answers !== undefined && send !== undefined) await session.answer(question.permissionId, send.optionId, undefined, answers);
+    return;
+  }
   const items = question.options.map(({ name, optionId }) => ({ label: iconless(name), optionId }));
   const picked = await vscode.window.showQuickPick(items, { title: visible(`Azimuth: ${question.title}`), placeHolder: visible(`${question.detail} (${question.reason})`), ignoreFocusOut: true });
   if (picked !== undefined) await session.answer(question.permissionId, picked.optionId);

@@ -8,6 +8,7 @@
 
 local client = require("azimuth.client")
 local config = require("azimuth.config")
+local form = require("azimuth.form")
 local protocol = require("azimuth.generated.protocol")
 local render = require("azimuth.render")
 local text = require("azimuth.text")
@@ -85,6 +86,7 @@ local function note_questions()
       begin_reading(id)
     end
   end
+  form.keep(open)
   for id in pairs(stands_since) do
     stands_since[id] = open[id] and stands_since[id]
   end
@@ -105,6 +107,7 @@ function M.answer(question, option, message)
     permissionId = question.request.permissionId,
     optionId = option.optionId,
     message = message,
+    answers = option.kind == "allow_once" and form.answers(question.request) or nil,
   }, function(err, result)
     if err then
       vim.notify("Azimuth: the answer was not taken: " .. err.message, vim.log.levels.ERROR)
@@ -217,9 +220,10 @@ end
 ---@param bufnr integer
 ---@param shown_lines string[]
 ---@param caption string
+---@param keys string[] What its keys do.
 ---@param host? integer The window over whose end it is; without one, it is in the corner of the editor.
 ---@return boolean # Whether all of it is to be seen.
-local function place(bufnr, shown_lines, caption, host)
+local function place(bufnr, shown_lines, caption, keys, host)
   local columns = host and vim.api.nvim_win_get_width(host) or vim.o.columns
   local lines = host and vim.fn.winheight(host) or vim.o.lines - 4
   local widest = 30
@@ -241,7 +245,7 @@ local function place(bufnr, shown_lines, caption, host)
     focusable = true,
     zindex = 60,
     title = caption,
-    footer = text.fit({ key .. " goes here", "q puts it away", "m rejects with a message" }, width),
+    footer = text.fit(vim.list_extend({ key .. " goes here" }, keys), width),
   }
   if window and vim.api.nvim_win_is_valid(window) then
     vim.api.nvim_win_set_buf(window, bufnr)
@@ -259,17 +263,12 @@ local function place(bufnr, shown_lines, caption, host)
   return height <= lines - 2
 end
 
----@param question azimuth.Question
----@param more integer How many others wait.
-local function show(question, more)
-  local into = { lines = {}, marks = {} }
-  if question.session_id ~= client.session() then
-    table.insert(into.lines, "In the session: " .. text.one_line(client.state(question.session_id).title, 80))
-  end
-  render.question(into, question.request, true)
-  local bufnr = vim.api.nvim_create_buf(false, true)
-  vim.bo[bufnr].bufhidden = "wipe"
-  vim.bo[bufnr].modeline = false
+--- Puts lines with their looks into a buffer, in place of its own.
+---@param bufnr integer
+---@param into azimuth.Block
+local function fill(bufnr, into)
+  vim.bo[bufnr].modifiable = true
+  vim.api.nvim_buf_clear_namespace(bufnr, namespace, 0, -1)
   vim.api.nvim_buf_set_lines(bufnr, 0, -1, false, into.lines)
   for _, mark in ipairs(into.marks) do
     vim.api.nvim_buf_set_extmark(bufnr, namespace, mark.row, mark.col, {
@@ -278,15 +277,107 @@ local function show(question, more)
     })
   end
   vim.bo[bufnr].modifiable = false
+end
+
+--- What each line of the form in the window is for.
+---@type table<integer, azimuth.form.Target>
+local targets = {}
+
+---@param bufnr integer
+---@param request azimuth.PermissionRequest
+---@param above string[] The lines above the form.
+---@return azimuth.Block
+local function draw_form(bufnr, request, above)
+  local into = { lines = vim.deepcopy(above), marks = {} }
+  targets = form.draw(into, request)
+  table.insert(into.lines, "")
+  for _, choice in ipairs(render.keys(request.options)) do
+    local words = choice.option.kind == "allow_once" and "Send" or choice.option.name
+    table.insert(into.lines, ("[%s] %s"):format(choice.key, words))
+    table.insert(into.marks, { row = #into.lines - 1, col = 0, end_col = #choice.key + 2, group = "AzimuthKey" })
+  end
+  fill(bufnr, into)
+  return into
+end
+
+--- Maps the keys that fill a form in: they go from option to option and choose.
+---@param bufnr integer
+---@param request azimuth.PermissionRequest
+---@param redraw fun()
+local function set_form_keys(bufnr, request, redraw)
+  local function map(keys, act, desc)
+    for _, key in ipairs(keys) do
+      vim.keymap.set("n", key, act, { buffer = bufnr, nowait = true, desc = "Azimuth: " .. desc })
+    end
+  end
+  ---@param step integer
+  local function go(step)
+    local line, last = vim.fn.line(".") + step, vim.fn.line("$")
+    while line >= 1 and line <= last do
+      if targets[line] then
+        vim.api.nvim_win_set_cursor(0, { line, 0 })
+        return
+      end
+      line = line + step
+    end
+  end
+  map({ "<Tab>", "<Down>", "j" }, function()
+    go(1)
+  end, "the next option")
+  map({ "<S-Tab>", "<Up>", "k" }, function()
+    go(-1)
+  end, "the option before")
+  map({ "<Space>", "<CR>" }, function()
+    local target = targets[vim.fn.line(".")]
+    if not target then
+      return go(1)
+    elseif target.option then
+      form.toggle(request, target)
+      return redraw()
+    end
+    local question = request.form.questions[target.question]
+    vim.ui.input({ prompt = "Azimuth: " .. text.one_line(question.header) .. ": ", default = form.words(request, target) }, function(words)
+      if words and vim.api.nvim_buf_is_valid(bufnr) then
+        form.write(request, target, words)
+        redraw()
+      end
+    end)
+  end, "choose")
+end
+
+---@param question azimuth.Question
+---@param more integer How many others wait.
+local function show(question, more)
+  local into = { lines = {}, marks = {} }
+  if question.session_id ~= client.session() then
+    table.insert(into.lines, "In the session: " .. text.one_line(client.state(question.session_id).title, 80))
+  end
+  local request = question.request
+  local bufnr = vim.api.nvim_create_buf(false, true)
+  vim.bo[bufnr].bufhidden = "wipe"
+  vim.bo[bufnr].modeline = false
+  if request.form then
+    local lines = into.lines
+    into = draw_form(bufnr, request, lines)
+    set_form_keys(bufnr, request, function()
+      draw_form(bufnr, request, lines)
+    end)
+  else
+    targets = {}
+    render.question(into, request, true)
+    fill(bufnr, into)
+  end
   -- Over the transcript, whose end says the same, it hides neither the code nor the chat's title.
   local chat = require("azimuth.chat").window()
   local host = chat and vim.api.nvim_win_get_height(chat) >= 12 and chat or nil
-  local fits = place(bufnr, into.lines, title(question.request, more), host)
+  local keys = request.form and { "Space chooses", "a sends", "q puts it away" } or { "q puts it away", "m rejects with a message" }
+  local fits = place(bufnr, into.lines, title(request, more), keys, host)
   if host and not fits then
     -- An answer that cannot be seen cannot be chosen, so it takes what room the editor has.
-    place(bufnr, into.lines, title(question.request, more))
+    place(bufnr, into.lines, title(request, more), keys)
   end
-  local id = question.request.permissionId
+  vim.wo[window].cursorline = request.form ~= nil
+  local id = request.permissionId
   if shown ~= id then
     begin_reading(id)
   end
@@ -327,6 +418,10 @@ function M.focus()
     vim.cmd.stopinsert()
     came_from = vim.api.nvim_get_current_win()
     vim.api.nvim_set_current_win(window)
+    local first = not targets[vim.fn.line(".")] and vim.tbl_keys(targets) or {}
+    if #first > 0 then
+      vim.api.nvim_win_set_cursor(window, { math.min(unpack(first)), 0 })
+    end
   else
     vim.notify("Azimuth: no question is open.")
   end

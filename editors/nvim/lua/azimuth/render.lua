@@ -4,6 +4,7 @@
 
 local blocks = require("azimuth.render.block")
 local commands = require("azimuth.render.commands")
+local form = require("azimuth.form")
 local live_diff = require("azimuth.live_diff")
 local protocol = require("azimuth.generated.protocol")
 local text = require("azimuth.text")
@@ -308,8 +309,12 @@ end
 ---@return string group
 ---@return string words
 local function answer(request, outcome)
-  if outcome.type ~= "selected" then
+  if outcome.type == "timedOut" then
+    return "✓", "AzimuthDone", "Not answered in time: what is recommended is assumed"
+  elseif outcome.type ~= "selected" then
     return "–", "AzimuthDim", outcome.type == "moot" and "Settled in another way" or "Not answered"
+  elseif outcome.answers and #outcome.answers > 0 then
+    return "✓", "AzimuthDone", form.in_words(request, outcome.answers)
   end
   local words, allowed = outcome.optionId, false
   for _, option in ipairs(request.options) do

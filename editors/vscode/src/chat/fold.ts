@@ -15,7 +15,7 @@ import { answerKey, promptKey } from './keys';
 import { Commands, fresh, type OwnEntry, type ToolEntry } from './ran';
 import { type PromptEntry, textOf } from './said';
 import { asking, BEGUN, delegating, type EndEntry, endOf, type OfTurn } from './used';
-import { endsWait, type Retrying, retryInWords, type Wait, waitOf } from './wait';
+import { endsWait, type Retrying, retryInWords, untilOf, type Wait, waitOf } from './wait';
 
 /** Something that stands in the transcript. `key` stays, `version` grows with every change of it. */
 export type Entry = { key: string; version: number } & (
@@ -26,7 +26,7 @@ export type Entry = { key: string; version: number } & (
   | OwnEntry
   | { kind: 'files' } & FileNews
   | { kind: 'plan'; steps: PlanEntry[] }
-  | { kind: 'question'; request: PermissionRequest; outcome: PermissionOutcome | undefined }
+  | { kind: 'question'; request: PermissionRequest; outcome: PermissionOutcome | undefined; until?: number }
   | { kind: 'note'; tone: 'info' | 'warning' | 'error'; text: string }
   | { kind: 'command'; command: string; message: string; isError: boolean }
   | HandoverEntry
@@ -344,7 +344,7 @@ export class Chat {
         break;
       case 'permissionAsked':
         this.doing = `Waiting for you: ${event.request.title}`;
-        this.add(`q${event.request.permissionId}`, { kind: 'question', request: event.request, outcome: undefined });
+        this.add(`q${event.request.permissionId}`, { kind: 'question', request: event.request, outcome: undefined, ...untilOf(event.request, at) });
         break;
       case 'permissionAnswered':
         this.answered(event.permissionId, event.outcome);

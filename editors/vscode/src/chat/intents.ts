@@ -48,7 +48,7 @@ async function dispatch(intent: Intent, hands: Hands): Promise<void> {
     case 'continue': return session.prompt([]);
     case 'cancel': return session.cancel(intent.turnId);
     case 'retry': return session.retry(intent.turnId);
-    case 'answer': await session.answer(intent.permissionId, intent.optionId, intent.message); return;
+    case 'answer': await session.answer(intent.permissionId, intent.optionId, intent.message, intent.answers); return;
     case 'decide': return hands.review.decide(intent.decision, intent.targets, intent.message);
     case 'complete': return complete(intent, hands);
     case 'openFile': return openFile(hands.held, intent.uri, intent.line);

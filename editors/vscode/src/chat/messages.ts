@@ -4,7 +4,7 @@
 // tells facts that are no events. The webview folds and shows them. It can do nothing by itself: it posts intents, and the host carries them out.
 
 import type {
-  AutoScope, CompactionId, Decision, DecisionTarget, Direction, HunkId, Mode, ModelInfo, PermissionId, PromptBeginningsResult, PromptBlock, PromptCompleteResult,
+  AutoScope, CompactionId, Decision, DecisionTarget, Direction, FormAnswer, HunkId, Mode, ModelInfo, PermissionId, PromptBeginningsResult, PromptBlock, PromptCompleteResult,
   ProposalId, QueueId, SequencedEvent, SessionId, SessionInfo, TerminalId, TerminalInfo, ToolCallId, TurnId,
 } from '../generated/protocol';
 import type { ChatSnapshot, Entry } from './fold';
@@ -188,7 +188,7 @@ export type Intent =
   | { type: 'cancel'; turnId?: TurnId }
   /** Ask the model again now, if the turn waits after a request that failed. */
   | { type: 'retry'; turnId?: TurnId }
-  | { type: 'answer'; permissionId: PermissionId; optionId: string; message?: string }
+  | { type: 'answer'; permissionId: PermissionId; optionId: string; message?: string; answers?: FormAnswer[] }
   | { type: 'decide'; decision: Decision; targets: DecisionTarget[]; message?: string }
   /** Answered with `completions`. */
   | { type: 'complete'; requestId: number; text: string; cursor: number }

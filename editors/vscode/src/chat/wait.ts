@@ -1,6 +1,6 @@
 // The wait before a request to the model is tried again. Pure.
 
-import type { Event } from '../generated/protocol';
+import type { Event, PermissionRequest } from '../generated/protocol';
 
 export type Retrying = Extract<Event, { type: 'retrying' }>;
 
@@ -27,4 +27,9 @@ export function endsWait({ type }: Event): boolean {
 export function retryInWords({ attempt, of, delayMs, reason }: Retrying): string {
   const when = delayMs > 0 ? `in ${Math.ceil(delayMs / 1000)} s` : 'now';
   return `${reason.replace(/\.$/, '')}; retry ${attempt}${of === undefined ? '' : ` of ${of}`} ${when}.`;
+}
+
+/** The time until which a form waits, if it does not wait for good. */
+export function untilOf({ form }: PermissionRequest, at: number): { until?: number } {
+  return form?.timeoutSeconds == null ? {} : { until: at + form.timeoutSeconds * 1000 };
 }

@@ -1732,6 +1732,44 @@ export interface FileImage {
   executable?: boolean;
 }
 
+/** Questions that are answered together. Whatever is left open is assumed: what is recommended, else the first option. */
+export interface Form {
+  /** The questions, in their order. */
+  questions: FormQuestion[];
+  /** The seconds after which everything is assumed, from when it is asked; absent to wait for the user. */
+  timeoutSeconds?: number;
+}
+
+/** The answer to a question of a form. Without either, the question is left open. */
+export interface FormAnswer {
+  /** The chosen options, by their places from 0. */
+  chosen?: number[];
+  /** The user's own words, instead of an option or, where several can be chosen, beside them. */
+  other?: string;
+}
+
+/** An option of a question. */
+export interface FormOption {
+  /** The option in a few words. */
+  label: string;
+  /** The consequence of choosing it; may be empty. */
+  description: string;
+  /** True if the model recommends it. */
+  recommended: boolean;
+}
+
+/** A question of a form. The user can always answer it in words of their own instead. */
+export interface FormQuestion {
+  /** One to three words that name the question. */
+  header: string;
+  /** The question. */
+  question: string;
+  /** The options to choose from. */
+  options: FormOption[];
+  /** True if several of them can be chosen. */
+  multiple: boolean;
+}
+
 /** A replacement that an editor can show as ghost text. */
 export interface GhostText {
   /** The range. */
@@ -2789,7 +2827,9 @@ export type PermissionAbout =
   /** Starting a program that comes with the project, such as a language server, in its current form. */
   | 'program'
   /** Spending more than the user's budget. */
-  | 'budget';
+  | 'budget'
+  /** What the model wants to know, which is in the request's form. The option that allows sends what is filled in. */
+  | 'form';
 
 /** Parameters of `azimuth/permission/answer`. */
 export interface PermissionAnswerParams {
@@ -2801,6 +2841,8 @@ export interface PermissionAnswerParams {
   optionId: string;
   /** A message to the model. */
   message?: string;
+  /** The answers to a form, one for each of its questions; without any, all are left open. */
+  answers?: FormAnswer[];
 }
 
 /** Result of `azimuth/permission/answer`. */
@@ -2849,6 +2891,7 @@ export type PermissionOptionKind =
 export type PermissionOutcome =
   | PermissionOutcomeSelected
   | PermissionOutcomeCancelled
+  | PermissionOutcomeTimedOut
   | PermissionOutcomeMoot;
 
 /** An option was chosen. */
@@ -2858,11 +2901,18 @@ export interface PermissionOutcomeSelected {
   optionId: string;
   /** A message to the model, such as why it was rejected. */
   message?: string;
+  /** The answers to a form, one for each of its questions; empty if all are left open. */
+  answers?: FormAnswer[];
 }
 
 /** The turn ended first, or nobody could answer. */
 export interface PermissionOutcomeCancelled {
   type: 'cancelled';
+}
+
+/** Nobody answered a form in time: everything in it is assumed. */
+export interface PermissionOutcomeTimedOut {
+  type: 'timedOut';
 }
 
 /** The subject was settled in another way. */
@@ -2886,6 +2936,8 @@ export interface PermissionRequest {
   options: PermissionOption[];
   /** The tool call that waits, if one does. */
   toolCallId?: ToolCallId;
+  /** The form, if the model asks questions of its own. */
+  form?: Form;
 }
 
 /** Parameters of `azimuth/permission/revoke`. The same call twice is harmless. */

@@ -54,8 +54,9 @@ export class Notices implements vscode.Disposable {
   /** The question with its answers, so that it can be answered without the chat. */
   private async ask(request: PermissionRequest): Promise<void> {
     const show: Choice = { title: 'Show Chat' };
-    const options: Choice[] = request.options.map(({ name, optionId }) => ({ title: unlinked(name), optionId }));
-    const chosen = await vscode.window.showWarningMessage(unlinked(`Azimuth: ${request.title} ${request.detail}`), ...options, show);
+    // A form is filled in where all of it is to be seen.
+    const options: Choice[] = (request.form == null ? request.options : []).map(({ name, optionId }) => ({ title: unlinked(name), optionId }));
+    const chosen = await vscode.window.showWarningMessage(unlinked(`Azimuth: ${request.title} ${request.form == null ? request.detail : ''}`.trim()), ...options, show);
     if (chosen === undefined) return;
     if (chosen.optionId === undefined) return this.chat.focus();
     try {

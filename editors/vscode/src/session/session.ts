@@ -3,7 +3,7 @@
 import * as vscode from 'vscode';
 import { modes } from '../generated/modes';
 import type {
-  AutoScope, Decision, DecisionTarget, HunkId, Mode, PromptBlock, ProposalId, QueueId, Requests, SequencedEvent, SessionId, SessionInfo,
+  AutoScope, Decision, DecisionTarget, FormAnswer, HunkId, Mode, PromptBlock, ProposalId, QueueId, Requests, SequencedEvent, SessionId, SessionInfo,
   SessionOpenResult, TerminalInfo, TurnId,
 } from '../generated/protocol';
 import { isError, messageOf, type Method } from '../server/requests';
@@ -176,12 +176,12 @@ export class Session implements vscode.Disposable {
   }
 
   /** Answers a question. False where it had been answered already. */
-  async answer(permissionId: string, optionId: string, message?: string): Promise<boolean> {
+  async answer(permissionId: string, optionId: string, message?: string, answers?: FormAnswer[]): Promise<boolean> {
     // The same holds for a turn that goes on with the answer.
     if (!vscode.workspace.isTrusted && this.state?.runningTurn === undefined) {
       throw new Error('This workspace is not trusted, so an interrupted turn does not continue here: trust it first, or ask again.');
     }
-    const word = message === undefined || message === '' ? {} : { message };
+    const word = { ...(message === undefined || message === '' ? {} : { message }), ...(answers === undefined ? {} : { answers }) };
     const result = await this.own('azimuth/permission/answer', (sessionId) => ({ sessionId, permissionId, optionId, ...word }));
     return result?.accepted ?? false;
   }

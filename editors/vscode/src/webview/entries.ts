@@ -10,6 +10,7 @@ import type { DiffEntry, Entry } from '../chat/fold';
 import { type PromptEntry, textOf } from '../chat/said';
 import { type EndEntry, paidInWords, tokensOf } from '../chat/used';
 import { LiveDiff } from './diff';
+import { filledInWords, formOf } from './form';
 import { HandoverCard } from './handover';
 import { LiveCommand } from './live';
 import { Markdown } from './markdown';
@@ -256,10 +257,11 @@ export class EntryView {
     return this.location({ uri: block.uri, line: block.range.start.line }, linesInWords(block.range));
   }
 
-  private drawQuestion({ request, outcome }: QuestionEntry): void {
+  private drawQuestion({ request, outcome, until }: QuestionEntry): void {
     this.element.classList.add(`about-${request.about}`);
     this.element.classList.toggle('open', outcome === undefined);
-    if (outcome === undefined) this.drawOpenQuestion(request);
+    if (outcome === undefined && request.form != null) this.drawForm(request, until);
+    else if (outcome === undefined) this.drawOpenQuestion(request);
     else this.drawAnswered(request, outcome);
   }
 
@@ -280,6 +282,11 @@ export class EntryView {
       ...detailOf(request),
       h('div', { class: 'answers', role: 'group', 'aria-label': request.title }, ...answers), reason,
     );
+  }
+
+  private drawForm(request: PermissionRequest, until: number | undefined): void {
+    this.element.setAttribute('aria-label', `Azimuth asks: ${request.title}`);
+    this.element.replaceChildren(h('div', { class: 'question-title' }, 'Azimuth asks you'), formOf(request, until, this.post));
   }
 
   /** A line: the answer, and what it was about. What was asked unfolds below it. */
@@ -337,7 +344,9 @@ function step({ content, status }: PlanEntry): HTMLElement {
 
 /** The answer to a question: whether it allows, in which words, and what the user said with it. */
 function answerOf(request: PermissionRequest, outcome: PermissionOutcome): { allowed: boolean; words: string; message?: string } {
+  if (outcome.type === 'timedOut') return { allowed: true, words: 'Not answered in time: what is recommended is assumed' };
   if (outcome.type !== 'selected') return { allowed: false, words: outcome.type === 'cancelled' ? 'Not answered' : 'Settled in another way' };
+  if (outcome.answers !== undefined && outcome.answers.length > 0) return { allowed: true, words: filledInWords(request, outcome.answers) };
   const option = request.options.find((candidate) => candidate.optionId === outcome.optionId);
   const answer = { allowed: option?.kind === 'allow_once' || option?.kind === 'allow_always', words: option?.name ?? outcome.optionId };
   return outcome.message === undefined ? answer : { ...answer, message: outcome.message };

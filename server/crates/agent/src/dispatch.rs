@@ -12,7 +12,6 @@ mod leak;
 mod question;
 
 use std::any::Any;
-use std::borrow::Cow;
 use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -24,8 +23,7 @@ use ports::file_block;
 use ports::hooks::{Chain, Hooks, ToolPoint};
 use ports::model::ToolSpec;
 use ports::session::{GrantScope, Session};
-use ports::tool::{Access, Call, Description, MayLook, Output, Tool, ToolError, interrupted};
-use ports::tool_names;
+use ports::tool::{Access, Call, Description, MayLook, Output, Tool, ToolError};
 use protocol::content::{Location, ToolKind};
 use protocol::session::Mode;
 use protocol::{Event, ToolResult, TurnId};
@@ -183,14 +181,9 @@ impl Gate {
         Some(self.end(call, outcome, Instant::now()))
     }
 
-    /// Why a call that has begun is not made again, for the model; none if it is.
-    pub(crate) fn given_up(&self, call: &OpenCall) -> Option<Cow<'static, str>> {
-        let name = &toolset::meant(call).name;
-        if name == tool_names::ASK_USER {
-            return Some(form::NOT_ANSWERED.into());
-        }
-        let is_repeatable = self.tool(name).is_none_or(|tool| tool.is_repeatable());
-        (!is_repeatable).then(|| interrupted(call.child.as_ref()))
+    /// True if a call that has begun can be made again.
+    pub(crate) fn is_repeatable(&self, call: &OpenCall) -> bool {
+        self.tool(&toolset::meant(call).name).is_none_or(|tool| tool.is_repeatable())
     }
 
     /// The tool of a call that still arrives, if the call will change something; none if the mode has no such calls.

@@ -442,7 +442,8 @@ impl Round {
         let result = |call: &OpenCall| {
             self.results.get(&call.id).cloned().unwrap_or_else(|| ToolResult {
                 tool_call_id: call.id.clone(),
-                text: if call.has_begun { interrupted(call.child.as_ref()) } else { NOT_BEGUN.into() }.into_owned(),
+                text: if call.has_begun { interrupted(&call.name, call.child.as_ref()) } else { NOT_BEGUN.into() }
+                    .into_owned(),
                 is_error: true,
             })
         };

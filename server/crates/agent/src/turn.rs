@@ -27,6 +27,7 @@ use ports::hooks::{Chain, Hooks, TurnPoint};
 use ports::model::{Fallbacks, Model, Response, Stop, ToolSpec};
 use ports::session::{Interjection, NewErrors, Session};
 use ports::spent::Sums;
+use ports::tool::interrupted;
 use protocol::content::{Opening, Timing, Usage};
 use protocol::event::Severity;
 use protocol::model::ThinkingLevel;
@@ -410,7 +411,8 @@ impl Turn {
                 self.made(&call, ended);
                 continue;
             }
-            let problem = has_begun.then(|| self.gate.given_up(&call)).flatten();
+            let problem =
+                (has_begun && !self.gate.is_repeatable(&call)).then(|| interrupted(&call.name, call.child.as_ref()));
             open.push(Asked { call, problem });
         }
         self.make(&open).await;

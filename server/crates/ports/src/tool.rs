@@ -17,6 +17,7 @@ use crate::edit::EditPlan;
 use crate::file_block;
 use crate::model::ToolSpec;
 use crate::partial::PartialInput;
+use crate::tool_names;
 
 /// A tool. It is made for one session and holds the services it needs; it has no effect but through its output, except
 /// for [`Access::Execute`] and [`Access::Background`], which dispatch lets through only behind permission and, for what
@@ -149,8 +150,15 @@ pub struct Description {
 /// The text that the model reads in place of a result that never came.
 pub const INTERRUPTED: &str = "interrupted: the server ended before the call finished; it may have had effects";
 
-/// The same of a call that may have started a session.
-pub fn interrupted(child: Option<&SessionId>) -> Cow<'static, str> {
+/// The text in place of answers that never came: the user said something else.
+const NOT_ANSWERED: &str =
+    "not answered: the user went on without an answer. Ask again only if what they said since leaves it open";
+
+/// The same of a call of this tool that may have started a session.
+pub fn interrupted(tool: &str, child: Option<&SessionId>) -> Cow<'static, str> {
+    if tool == tool_names::ASK_USER {
+        return NOT_ANSWERED.into();
+    }
     let Some(child) = child else { return INTERRUPTED.into() };
     let words = format!(
         "interrupted: the server ended before the call finished. It had started conversation {child}, where its answer \

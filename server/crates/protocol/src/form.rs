@@ -48,7 +48,7 @@ pub struct FormOption {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct FormAnswer {
     /// The chosen options, by their places from 0.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub chosen: Vec<usize>,
     /// The user's own words, instead of an option or, where several can be chosen, beside them.
     #[serde(default, skip_serializing_if = "Option::is_none")]

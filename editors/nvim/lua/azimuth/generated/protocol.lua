@@ -830,6 +830,29 @@
 ---@field bytes? string The hash of its bytes, if the bytes are known and not only the text.
 ---@field executable? boolean True if it was executable; false if that is unknown.
 
+---Questions that are answered together. Whatever is left open is assumed: what is recommended, else the first option.
+---@class azimuth.Form
+---@field questions azimuth.FormQuestion[] The questions, in their order.
+---@field timeoutSeconds? integer The seconds after which everything is assumed, from when it is asked; absent to wait for the user.
+
+---The answer to a question of a form. Without either, the question is left open.
+---@class azimuth.FormAnswer
+---@field chosen? integer[] The chosen options, by their places from 0.
+---@field other? string The user's own words, instead of an option or, where several can be chosen, beside them.
+
+---An option of a question.
+---@class azimuth.FormOption
+---@field label string The option in a few words.
+---@field description string The consequence of choosing it; may be empty.
+---@field recommended boolean True if the model recommends it.
+
+---A question of a form. The user can always answer it in words of their own instead.
+---@class azimuth.FormQuestion
+---@field header string One to three words that name the question.
+---@field question string The question.
+---@field options azimuth.FormOption[] The options to choose from.
+---@field multiple boolean True if several of them can be chosen.
+
 ---A replacement that an editor can show as ghost text.
 ---@class azimuth.GhostText
 ---@field range azimuth.Range The range.
@@ -1498,6 +1521,7 @@
 ---| "trust" # Trust in the workspace: with it, what the workspace supplies may run, and what it allows counts.
 ---| "program" # Starting a program that comes with the project, such as a language server, in its current form.
 ---| "budget" # Spending more than the user's budget.
+---| "form" # What the model wants to know, which is in the request's form. The option that allows sends what is filled in.
 
 ---Parameters of `azimuth/permission/answer`.
 ---@class azimuth.PermissionAnswerParams
@@ -1505,6 +1529,7 @@
 ---@field permissionId azimuth.PermissionId The question.
 ---@field optionId string The option chosen.
 ---@field message? string A message to the model.
+---@field answers? azimuth.FormAnswer[] The answers to a form, one for each of its questions; without any, all are left open.
 
 ---Result of `azimuth/permission/answer`.
 ---@class azimuth.PermissionAnswerResult
@@ -1539,10 +1564,15 @@
 ---@field type "selected"
 ---@field optionId string The option.
 ---@field message? string A message to the model, such as why it was rejected.
+---@field answers? azimuth.FormAnswer[] The answers to a form, one for each of its questions; empty if all are left open.
 
 ---The turn ended first, or nobody could answer.
 ---@class azimuth.PermissionOutcome.Cancelled
 ---@field type "cancelled"
+
+---Nobody answered a form in time: everything in it is assumed.
+---@class azimuth.PermissionOutcome.TimedOut
+---@field type "timedOut"
 
 ---The subject was settled in another way.
 ---@class azimuth.PermissionOutcome.Moot
@@ -1552,6 +1582,7 @@
 ---@alias azimuth.PermissionOutcome
 ---| azimuth.PermissionOutcome.Selected
 ---| azimuth.PermissionOutcome.Cancelled
+---| azimuth.PermissionOutcome.TimedOut
 ---| azimuth.PermissionOutcome.Moot
 
 ---A question. It stays open until it is answered or its turn ends, across reconnects.
@@ -1563,6 +1594,7 @@
 ---@field reason string The reason: the rule or default that led here.
 ---@field options azimuth.PermissionOption[] The answers to choose from.
 ---@field toolCallId? azimuth.ToolCallId The tool call that waits, if one does.
+---@field form? azimuth.Form The form, if the model asks questions of its own.
 
 ---Parameters of `azimuth/permission/revoke`. The same call twice is harmless.
 ---@class azimuth.PermissionRevokeParams

@@ -11,9 +11,6 @@ use crate::wait::until_cancelled;
 
 /// The option that sends what is filled in.
 const SEND: &str = "send";
-/// The result of a call whose questions the user went on without answering.
-pub(super) const NOT_ANSWERED: &str =
-    "not answered: the user went on without an answer. Ask again only if what they said since leaves it open";
 /// How long the summary of the answers is at most, in characters.
 const SUMMARY: usize = 80;
 /// The end of an answer in which something was assumed.
@@ -155,5 +152,42 @@ fn summary(form: &Form, answers: &[FormAnswer]) -> String {
     match whole.char_indices().nth(SUMMARY) {
         Some((end, _)) => format!("{}…", &whole[..end]),
         None => whole,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use protocol::form::FormOption;
+
+    use super::*;
+
+    fn form() -> Form {
+        let option = |label: &str, recommended| {
+            let (label, description) = (label.to_owned(), String::new());
+            FormOption { label, description, recommended }
+        };
+        let question = |header: &str, options: Vec<FormOption>| {
+            let (header, question) = (header.to_owned(), "Which?".to_owned());
+            FormQuestion { header, question, options, multiple: true }
+        };
+        let recommended = question("Tests", vec![option("None", false), option("Unit", true), option("Fuzz", true)]);
+        let questions = vec![recommended, question("Name", vec![option("a", false), option("b", false)])];
+        Form { questions, timeout_seconds: Some(60) }
+    }
+
+    #[test]
+    fn what_is_assumed_is_what_the_model_recommends_and_else_the_first() {
+        let text = assumed("The user did not answer within 60 seconds.", &form());
+        let expected = "The user did not answer within 60 seconds. Assumed:\n- Tests: Unit, Fuzz (as you recommend)\n- \
+                        Name: a (the first)\nGo on with this, and tell the user what was assumed when you are done.";
+        assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn the_summary_has_the_answers_on_one_line_that_is_not_long() {
+        let words = |words: &str| FormAnswer { chosen: vec![0], other: Some(words.to_owned()) };
+        assert_eq!(summary(&form(), &[words("a\n b"), FormAnswer::default()]), "a b, None · a");
+        assert_eq!(summary(&form(), &[]), "Unit, Fuzz · a");
+        assert_eq!(summary(&form(), &[words(&"ä".repeat(200)), words("b")]).chars().count(), SUMMARY + 1);
     }
 }

@@ -1,3 +1,4 @@
+use protocol::form::Form;
 use protocol::permission::{PermissionOption, PermissionOptionKind, PermissionOutcome};
 use protocol::{SessionId, ToolCallId};
 use store::SqliteStore;
@@ -231,4 +232,29 @@ async fn what_is_said_of_the_project_is_kept_before_it_counts() {
     assert!(world.gate.always("file:///other", false, &world.config, stands).is_none());
     let off = world.gate.always(PROJECT, false, &world.config, stands);
     assert!(matches!(off, Some(Event::AcceptEditsChanged { on: false, .. })), "{off:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_time_of_a_form_is_over_once_and_only_while_a_turn_waits_for_it() {
+    let mut world = World::with(Kept::default(), []);
+    let form = Some(Form { questions: Vec::new(), timeout_seconds: Some(60) });
+    let request = PermissionRequest { form, ..question("q1", PermissionAbout::Form) };
+    let (asker, mut heard) = oneshot::channel();
+    let _ = world.gate.ask("t".into(), request, asker);
+    tokio::time::sleep(Duration::from_secs(59)).await;
+    assert!(world.inbox.try_recv().is_err(), "too early");
+    let Some(Own::Gate(Message::TimedOut(id))) = world.inbox.recv().await else { panic!("its time is not over") };
+    let closed = world.gate.timed_out(&id);
+    assert!(matches!(
+        closed.first().map(|closed| &closed.event),
+        Some(Event::PermissionAnswered { outcome: PermissionOutcome::TimedOut, .. })
+    ));
+    closed.into_iter().for_each(|closed| closed.asker.tell());
+    assert_eq!(heard.try_recv().unwrap(), Answer::TimedOut);
+    assert!(world.gate.timed_out(&id).is_empty(), "it is closed");
+
+    let (asker, _heard) = oneshot::channel();
+    let _ = world.gate.ask("t".into(), question("q2", PermissionAbout::Form), asker);
+    world.gate.leave_questions();
+    assert!(world.gate.timed_out(&"q2".into()).is_empty(), "no turn waits");
 }
