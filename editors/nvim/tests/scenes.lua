@@ -220,6 +220,43 @@ local scenes = {
     prompt = "Do the tests pass?",
     until_text = "[a]",
   },
+  form = {
+    answers = {
+      {
+        calls = {
+          {
+            name = "ask_user",
+            input = {
+              questions = {
+                {
+                  header = "Scale",
+                  question = "Which scales should it know?",
+                  multiple = true,
+                  options = {
+                    { label = "Kelvin", description = "Begins where nothing can be colder.", recommended = true },
+                    { label = "Rankine" },
+                  },
+                },
+                {
+                  header = "Rounding",
+                  question = "How is the result rounded?",
+                  options = {
+                    { label = "Not at all", description = "As the shell counts: whole numbers, cut off." },
+                    { label = "To a tenth", description = "Needs bc, which is not everywhere.", recommended = true },
+                  },
+                },
+              },
+            },
+          },
+        },
+      },
+    },
+    prompt = "Have it know more scales.",
+    until_text = "[a]",
+    after = function()
+      vim.cmd("stopinsert | Azimuth permission")
+    end,
+  },
   fallback = {
     file = "src/temperature.lua",
     models = { "m", "larger" },

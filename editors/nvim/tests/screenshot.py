@@ -22,7 +22,7 @@ import pyte
 
 HERE = pathlib.Path(__file__).resolve().parent
 NVIM = os.environ.get("NVIM", "nvim")
-SCENES = ["overview", "live", "undo", "undone", "answer", "tools", "permission", "fallback", "beginnings", "answered", "shell", "jobs", "ran", "bypass", "rules", "costs", "trust", "picker", "suggestion", "next_edit", "change", "changing", "completion"]
+SCENES = ["overview", "live", "undo", "undone", "answer", "tools", "permission", "form", "fallback", "beginnings", "answered", "shell", "jobs", "ran", "bypass", "rules", "costs", "trust", "picker", "suggestion", "next_edit", "change", "changing", "completion"]
 SIZES = [(80, 30), (160, 45)]
 # The cell of a character of DejaVu Sans Mono at 15 pixels: as high as its own box, so that lines drawn of characters join.
 CELL = (9.03, 17)

@@ -29,6 +29,13 @@ const world = await startWorld({
     { text: 'Both are proposed.' },
     { text: 'word ', delayMs: 5, forever: true },
     { text: 'I heard you.' },
+    { calls: [{ tool: 'ask_user', input: { questions: [
+      { header: 'Storage', question: 'Where are the notes kept?', options: [
+        { label: 'A file', description: 'Easy to read, and to lose.' }, { label: 'SQLite', description: 'Survives a crash.', recommended: true }] },
+      { header: 'Tests', question: 'Which tests do you want?', multiple: true, options: [{ label: 'Unit' }, { label: 'End to end' }] },
+      { header: 'Name', question: 'How is it called?', options: [{ label: 'notes' }, { label: 'memo' }] },
+    ] } }] },
+    { text: 'Noted.' },
     { text: '### Done\nBoth files.\n### Next step\nWrite the **printer**.' },
     { text: 'SAME' },
   ],
@@ -227,6 +234,30 @@ try {
   await reader.screenshot({ path: path.join(shots, 'exported.png') });
   await reader.close();
   told('the session is exported as a page that loads nothing, and its last answer is copied');
+
+  // What the model asks, filled in by keys alone.
+  await text.fill('Keep my notes.');
+  await press('Enter');
+  const form = frame.locator('.entry.question.open form');
+  await form.waitFor();
+  await form.scrollIntoViewIfNeeded();
+  await shot('form');
+  await steps.noSeriousFault(frame, 'with a form open');
+  assert.ok(await form.getByRole('radio', { name: /SQLite/ }).isChecked(), 'what is recommended is chosen');
+  // Back from the prompt to the form's last control, and on to its first.
+  const isIn = () => frame.evaluate(() => document.activeElement?.closest('form') !== null);
+  for (let tabs = 0; tabs < 30 && !(await isIn()); tabs++) await press('Shift+Tab');
+  const at = () => frame.evaluate(() => document.activeElement?.getAttribute('type') === 'radio' && document.activeElement.closest('fieldset')?.innerText.includes('Storage'));
+  for (let tabs = 0; tabs < 30 && !(await at()); tabs++) await press('Shift+Tab');
+  await press('ArrowUp', 'Tab', 'Tab', 'Space', 'Tab', 'Space', 'Tab', 'Tab', 'Tab');
+  await page.keyboard.type('jotter');
+  await shot('form-filled');
+  await press('Enter');
+  await frame.locator('.outcome', { hasText: 'Storage: A file; Tests: Unit, End to end; Name: “jotter”' }).waitFor();
+  await frame.locator('.entry.answer', { hasText: 'Noted.' }).waitFor();
+  assert.ok(JSON.stringify(model.asked.at(-1).messages).includes("- Name, in the user's own words: jotter"));
+  await text.click();
+  told('a form of three questions is filled in and sent by keys, with options and own words');
 
   // Two pictures, as they come from the clipboard.
   await text.evaluate((element) => {
