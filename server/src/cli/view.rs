@@ -395,7 +395,7 @@ mod tests {
     #[test]
     fn a_plan_shows_its_steps_and_then_how_they_go_on() {
         let entry = |content: &str, status| PlanEntry { content: content.into(), status };
-        let plan = |entries: Vec<_>| Event::PlanUpdated { turn_id: "t".into(), entries };
+        let plan = |entries: Vec<_>| Event::PlanUpdated { turn_id: "t".into(), entries, by_user: false };
         let mut out = Vec::new();
         let mut view = View::new(&mut out, Style::PLAIN);
         let second = entry("Mend it", PlanEntryStatus::Pending);

@@ -500,6 +500,7 @@ mod tests {
         let plan = |entries: [&PlanEntry; 2]| Event::PlanUpdated {
             turn_id: "t".into(),
             entries: entries.into_iter().cloned().collect(),
+            by_user: false,
         };
         let mut fold = Fold::default();
         assert_eq!(fold.take(&plan([&first, &second])), Some(Entry::Planned(vec![&first, &second])));

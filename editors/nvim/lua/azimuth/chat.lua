@@ -378,6 +378,7 @@ local function set_keys(bufnr)
   map("g?", function()
     vim.cmd.help("azimuth-chat-keys")
   end, "help")
+  require("azimuth.notices")
   require("azimuth.permission").set_keys(bufnr, function()
     local entry = entry_under_cursor()
     local open = entry and entry.kind == "permission" and not entry.outcome and not entry.done

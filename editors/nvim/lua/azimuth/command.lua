@@ -97,10 +97,20 @@ M.subcommands = {
       require("azimuth.input").send_text(args.rest, "steer")
     end,
   },
+  now = {
+    run = function(args)
+      require("azimuth.input").send_text(args.rest, "now")
+    end,
+  },
+  plan = {
+    run = function()
+      require("azimuth.plan").open()
+    end,
+  },
   queue = {
     run = function(args)
       if args.rest == "" then
-        require("azimuth.turn").unqueue(function(said)
+        require("azimuth.turn").choose_waiting(function(said)
           require("azimuth.chat").open()
           require("azimuth.input").append(said)
         end)

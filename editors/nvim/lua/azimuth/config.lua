@@ -12,6 +12,7 @@ local M = {}
 ---@field prefix string What the default mappings begin with.
 ---@field chat azimuth.Config.Chat
 ---@field permission azimuth.Config.Permission
+---@field notices azimuth.Config.Notices
 ---@field follow boolean Whether a window shows the file and the line that the agent looks at.
 ---@field inline azimuth.Config.Inline
 
@@ -24,6 +25,10 @@ local M = {}
 
 ---@class azimuth.Config.Permission
 ---@field float boolean Whether a question opens a small window; it stands in the transcript either way.
+
+---@class azimuth.Config.Notices
+---@field enabled boolean Whether you are told, while the editor has no focus, that the agent asks or is done.
+---@field terminal false|"bell"|"osc9" Whether the terminal is told too: by its bell, or by a notification (OSC 9).
 
 ---@class azimuth.Config.Inline
 ---@field enabled boolean True if text is suggested while you type. If not, the key `invoke` still asks for it.
@@ -56,6 +61,7 @@ M.defaults = {
     popup = true,
   },
   permission = { float = true },
+  notices = { enabled = true, terminal = false },
   follow = false,
   inline = {
     enabled = true,

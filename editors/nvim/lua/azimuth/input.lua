@@ -91,7 +91,7 @@ end
 
 --- Sends a text as a prompt. What could not be sent comes back into the input.
 ---@param said string
----@param how? "steer"|"queue"
+---@param how? "steer"|"queue"|"now"
 function M.send_text(said, how)
   local blocks = prompt.blocks(said, root(), known)
   require("azimuth.chat").follow()
@@ -105,7 +105,7 @@ function M.send_text(said, how)
 end
 
 --- Sends what is written.
----@param how? "steer"|"queue"
+---@param how? "steer"|"queue"|"now"
 function M.send(how)
   local said = M.text()
   if vim.trim(said) == "" then

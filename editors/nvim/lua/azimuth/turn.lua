@@ -55,7 +55,7 @@ end
 
 --- Sends a prompt. While a turn runs it is said to that turn, or waits for its end.
 ---@param prompt azimuth.PromptBlock[]
----@param how? "steer"|"queue" Without it, what the setting says.
+---@param how? "steer"|"queue"|"now" Without it, what the setting says; with "now", what runs is broken off.
 ---@param callback? fun(err?: azimuth.Error)
 function M.send(prompt, how, callback)
   callback = callback or function(err)
@@ -73,6 +73,8 @@ function M.send(prompt, how, callback)
     how = how or config.values.chat.while_running
     if not running or is_for_shell(prompt) then
       start(session_id, prompt, callback)
+    elseif how == "now" then
+      client.request(requests.turn_queue, { type = "now", sessionId = session_id, prompt = prompt }, callback)
     elseif how == "queue" or is_command(prompt) then
       M.queue(session_id, prompt, callback)
     else
@@ -118,22 +120,55 @@ function M.retry()
   end)
 end
 
---- Takes the prompt that was queued last back, and gives its text.
+--- Takes a waiting prompt back, and gives its text.
+---@param session_id string
+---@param queued azimuth.Queued
 ---@param callback fun(said: string)
-function M.unqueue(callback)
-  local session_id = client.session()
-  local state = client.state()
-  local last = state and state.queue[#state.queue]
-  if not session_id or not last then
-    vim.notify("Azimuth: no prompt waits.")
-    return
-  end
-  client.request(requests.turn_queue, { type = "remove", sessionId = session_id, queueId = last.id }, function(err)
+local function take_back(session_id, queued, callback)
+  client.request(requests.turn_queue, { type = "remove", sessionId = session_id, queueId = queued.id }, function(err)
     if err then
       complain(err.message)
       return
     end
-    callback((require("azimuth.render").prompt(last.prompt)))
+    callback((require("azimuth.render").prompt(queued.prompt)))
+  end)
+end
+
+--- Takes the prompt that waits back, and gives its text. Of several, the user chooses one, which can go first instead.
+---@param callback fun(said: string)
+function M.choose_waiting(callback)
+  local session_id = client.session()
+  local queue = session_id and client.state(session_id).queue or {}
+  if not session_id or #queue == 0 then
+    vim.notify("Azimuth: no prompt waits.")
+    return
+  elseif #queue == 1 then
+    return take_back(session_id, queue[1], callback)
+  end
+  local choices = {}
+  for place, queued in ipairs(queue) do
+    local said = require("azimuth.text").one_line((require("azimuth.render").prompt(queued.prompt)), 60)
+    table.insert(choices, { words = ("%d: take back: %s"):format(place, said), queued = queued })
+    if place > 1 then
+      table.insert(choices, { words = ("%d: let it go first: %s"):format(place, said), queued = queued, first = true })
+    end
+  end
+  vim.ui.select(choices, {
+    prompt = "Azimuth: the prompts that wait",
+    format_item = function(choice)
+      return choice.words
+    end,
+  }, function(choice)
+    if choice and choice.first then
+      local params = { type = "move", sessionId = session_id, queueId = choice.queued.id, to = 0 }
+      client.request(requests.turn_queue, params, function(err)
+        if err then
+          complain(err.message)
+        end
+      end)
+    elseif choice then
+      take_back(session_id, choice.queued, callback)
+    end
   end)
 end
 

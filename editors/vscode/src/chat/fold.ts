@@ -25,7 +25,7 @@ export type Entry = { key: string; version: number } & (
   | ToolEntry
   | OwnEntry
   | { kind: 'files' } & FileNews
-  | { kind: 'plan'; steps: PlanEntry[] }
+  | { kind: 'plan'; steps: PlanEntry[]; current: boolean }
   | { kind: 'question'; request: PermissionRequest; outcome: PermissionOutcome | undefined; until?: number }
   | { kind: 'note'; tone: 'info' | 'warning' | 'error'; text: string }
   | { kind: 'command'; command: string; message: string; isError: boolean }
@@ -462,10 +462,13 @@ export class Chat {
   }
 
   private planned(turnId: TurnId, steps: PlanEntry[]): void {
-    const entry = this.byKey.get(`l${turnId}`) ?? this.add(`l${turnId}`, { kind: 'plan', steps });
-    if (entry.kind !== 'plan') return;
-    entry.steps = steps;
-    this.touch(entry);
+    const entry = this.byKey.get(`l${turnId}`) ?? this.add(`l${turnId}`, { kind: 'plan', steps, current: false });
+    for (const plan of this.entries.filter((it) => it.kind === 'plan')) {
+      if (plan !== entry && !plan.current) continue;
+      plan.current = plan === entry;
+      this.touch(plan);
+    }
+    if (entry.kind === 'plan') entry.steps = steps;
   }
 
   private answered(id: PermissionId, outcome: PermissionOutcome): void {

@@ -41,6 +41,9 @@ async function dispatch(intent: Intent, hands: Hands): Promise<void> {
     case 'send': return settle(intent.promptId, withMentions(intent.blocks).then((blocks) => session.prompt(blocks)), tell);
     case 'steer': return settle(intent.promptId, withMentions(intent.blocks).then((blocks) => session.steer(intent.turnId, blocks)), tell);
     case 'queue': return settle(intent.promptId, withMentions(intent.blocks).then((blocks) => session.enqueue(blocks)), tell);
+    case 'now': return settle(intent.promptId, withMentions(intent.blocks).then((blocks) => session.now(blocks)), tell);
+    case 'first': return session.goesFirst(intent.queueId);
+    case 'plan': return session.plan(intent.steps);
     case 'unqueue':
       await session.dequeue(intent.queueId);
       return hands.draft(draftOf(intent.prompt));

@@ -4,7 +4,7 @@
 // tells facts that are no events. The webview folds and shows them. It can do nothing by itself: it posts intents, and the host carries them out.
 
 import type {
-  AutoScope, CompactionId, Decision, DecisionTarget, Direction, FormAnswer, HunkId, Mode, ModelInfo, PermissionId, PromptBeginningsResult, PromptBlock, PromptCompleteResult,
+  AutoScope, CompactionId, Decision, DecisionTarget, Direction, FormAnswer, HunkId, Mode, ModelInfo, PermissionId, PlanEntry, PromptBeginningsResult, PromptBlock, PromptCompleteResult,
   ProposalId, QueueId, SequencedEvent, SessionId, SessionInfo, TerminalId, TerminalInfo, ToolCallId, TurnId,
 } from '../generated/protocol';
 import type { ChatSnapshot, Entry } from './fold';
@@ -179,6 +179,10 @@ export type Intent =
   | { type: 'steer'; promptId: string; turnId: TurnId; blocks: PromptBlock[] }
   /** A prompt for after the running turn. */
   | { type: 'queue'; promptId: string; blocks: PromptBlock[] }
+  /** Break off what runs, and begin with a prompt. Answered as `send` is. */
+  | { type: 'now'; promptId: string; blocks: PromptBlock[] }
+  /** Let a waiting prompt go before the others. */
+  | { type: 'first'; queueId: QueueId }
   /** Take a waiting prompt back into the draft. Answered with `attach`, once it waits no more. */
   | { type: 'unqueue'; queueId: QueueId; prompt: PromptBlock[] }
   /** Put a prompt into the draft, to be sent as it is or changed. Answered with `attach`. */
@@ -189,6 +193,8 @@ export type Intent =
   /** Ask the model again now, if the turn waits after a request that failed. */
   | { type: 'retry'; turnId?: TurnId }
   | { type: 'answer'; permissionId: PermissionId; optionId: string; message?: string; answers?: FormAnswer[] }
+  /** The plan's steps, as the user wants them. */
+  | { type: 'plan'; steps: PlanEntry[] }
   | { type: 'decide'; decision: Decision; targets: DecisionTarget[]; message?: string }
   /** Answered with `completions`. */
   | { type: 'complete'; requestId: number; text: string; cursor: number }

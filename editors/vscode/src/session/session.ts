@@ -3,7 +3,7 @@
 import * as vscode from 'vscode';
 import { modes } from '../generated/modes';
 import type {
-  AutoScope, Decision, DecisionTarget, FormAnswer, HunkId, Mode, PromptBlock, ProposalId, QueueId, Requests, SequencedEvent, SessionId, SessionInfo,
+  AutoScope, Decision, DecisionTarget, FormAnswer, HunkId, Mode, PlanEntry, PromptBlock, ProposalId, QueueId, Requests, SequencedEvent, SessionId, SessionInfo,
   SessionOpenResult, TerminalInfo, TurnId,
 } from '../generated/protocol';
 import { isError, messageOf, type Method } from '../server/requests';
@@ -160,6 +160,23 @@ export class Session implements vscode.Disposable {
     if (!vscode.workspace.isTrusted) throw new Error('This workspace is not trusted, so nothing can wait here: send it when the turn has ended.');
     const sessionId = await this.some();
     await this.server.request('azimuth/turn/queue', { type: 'add', sessionId, prompt });
+  }
+
+  /** Breaks off what runs, and begins with this prompt. */
+  async now(prompt: PromptBlock[]): Promise<void> {
+    if (this.state?.runningTurn === undefined) return this.prompt(prompt);
+    if (!vscode.workspace.isTrusted) throw new Error('This workspace is not trusted, so nothing can wait here: stop the turn, then send it.');
+    await this.own('azimuth/turn/queue', (sessionId) => ({ type: 'now', sessionId, prompt }));
+  }
+
+  /** Lets a waiting prompt go before the others. */
+  async goesFirst(queueId: QueueId): Promise<void> {
+    await this.own('azimuth/turn/queue', (sessionId) => ({ type: 'move', sessionId, queueId, to: 0 }));
+  }
+
+  /** Sets the steps of the plan, of which the model is told. */
+  async plan(entries: PlanEntry[]): Promise<void> {
+    await this.own('azimuth/turn/plan', (sessionId) => ({ sessionId, entries }));
   }
 
   async dequeue(queueId: QueueId): Promise<void> {

@@ -42,8 +42,9 @@ export class Changes {
     refill(this.proposed, ...this.group(open.proposed, proposed));
     refill(this.landed, ...this.group(open.landed, landed));
     refill(this.queued,
-      ...[...chat.queue].map(([queueId, blocks]) =>
+      ...[...chat.queue].map(([queueId, blocks], place) =>
         h('div', { class: 'row queued' }, h('span', { class: 'dim' }, 'Waits: '), h('span', { class: 'name' }, visible(textOf(blocks))),
+          place > 0 && button('↑', () => this.post({ type: 'first', queueId }), { class: 'icon', 'aria-label': 'Let this prompt go first', title: 'Let it go first' }),
           button('✕', () => this.post({ type: 'unqueue', queueId, prompt: blocks }), { class: 'icon', 'aria-label': 'Take this prompt back into the input', title: 'Take it back into the input' }))),
     );
   }

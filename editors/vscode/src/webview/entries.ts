@@ -1,6 +1,6 @@
 // How each entry of the transcript looks. An entry's element is made once and filled anew when the entry changes.
 
-import { type Direction, type Location, type PermissionOutcome, type PermissionRequest, type PlanEntry, type PromptBlock, saidByError } from '../generated/protocol';
+import { type Direction, type Location, type PermissionOutcome, type PermissionRequest, type PromptBlock, saidByError } from '../generated/protocol';
 import { linesInWords } from '../chat/mentions';
 import type { Intent } from '../chat/messages';
 import { type OwnEntry, type Ran, type ToolEntry, workInWords } from '../chat/ran';
@@ -14,6 +14,7 @@ import { filledInWords, formOf } from './form';
 import { HandoverCard } from './handover';
 import { LiveCommand } from './live';
 import { Markdown } from './markdown';
+import { PlanView } from './plan';
 
 /** Longer results are shown to here; the whole opens in an editor. */
 const RESULT = 4_000;
@@ -35,6 +36,7 @@ export class EntryView {
   /** The line of a call or of a command. */
   private line: HTMLElement | undefined;
   private command: LiveCommand | undefined;
+  private plan: PlanView | undefined;
 
   constructor(private readonly entry: Entry, private readonly post: Post) {
     this.element = h('article', { class: `entry ${entry.kind}`, 'data-key': entry.key });
@@ -78,8 +80,8 @@ export class EntryView {
         this.drawOwn(entry);
         break;
       case 'plan':
-        element.setAttribute('aria-label', 'The plan');
-        element.replaceChildren(h('ol', {}, ...entry.steps.map(step)));
+        this.plan ??= new PlanView(element, this.post);
+        this.plan.show(entry.steps, entry.current);
         break;
       case 'question':
         this.drawQuestion(entry);
@@ -311,7 +313,7 @@ export class EntryView {
     };
     const reason = reasons[entry.reason];
     const saysItself = entry.error !== undefined && saidByError.includes(entry.reason);
-    const goesOn = entry.reason === 'interrupted' || entry.reason === 'error';
+    const goesOn = entry.reason !== 'end_turn' && entry.reason !== 'refusal';
     this.element.classList.toggle('error', entry.reason === 'error');
     this.element.replaceChildren(
       ...[
@@ -333,13 +335,6 @@ function markOf({ state }: Ran): Child[] {
 /** How long it took, where that is worth a word. */
 function timeOf({ milliseconds }: Ran): string {
   return milliseconds !== undefined && milliseconds >= 1000 ? ` ${(milliseconds / 1000).toFixed(1)} s` : '';
-}
-
-/** A step of a plan. */
-function step({ content, status }: PlanEntry): HTMLElement {
-  const marks = { pending: ['○', 'to do'], in_progress: ['▸', 'now'], completed: ['✓', 'done'] } as const;
-  const [mark, words] = marks[status];
-  return h('li', { class: status }, h('span', { class: 'mark', 'aria-hidden': true }, mark), h('span', { class: 'sr' }, `${words}: `), visible(content));
 }
 
 /** The answer to a question: whether it allows, in which words, and what the user said with it. */

@@ -137,8 +137,9 @@ export class Prompt {
     this.shown = now;
     refill(this.buttons,
       ...(running
-        ? [button('Say now', () => this.send(), { class: 'primary', title: 'Say this to the running turn (Enter)' }),
+        ? [button('Say now', () => this.send(), { class: 'primary', title: 'Say this to the running turn, which hears it after this round (Enter)' }),
           button('Queue', () => this.queue(), { class: 'secondary', title: 'For after this turn (Alt+Enter)' }),
+          button('Interrupt', () => this.interrupt(), { class: 'secondary', title: 'Break off the turn, and begin with this (Shift+Alt+Enter)' }),
           ...(chat.waits === undefined ? [] : [button('Try now', () => this.retry(), { class: 'secondary', title: 'Ask the model again now' })]),
           button('Stop', () => this.cancel(), { class: 'secondary', title: 'Cancel the turn (Escape)' })]
         : [button('Send', () => this.send(), { class: 'primary', title: facts?.enterSends === false ? 'Send (Ctrl+Enter)' : 'Send (Enter)' })]),
@@ -225,6 +226,10 @@ export class Prompt {
     this.submit((promptId, blocks) => ({ type: 'queue', promptId, blocks }));
   }
 
+  private interrupt(): void {
+    this.submit((promptId, blocks) => ({ type: 'now', promptId, blocks }));
+  }
+
   private submit(make: (promptId: string, blocks: PromptBlock[]) => Parameters<Post>[0]): void {
     const blocks = this.blocks();
     if (!blocks.some((block) => block.type === 'text' || block.type === 'image')) {
@@ -286,7 +291,8 @@ export class Prompt {
       }
     }
     if (event.key === 'Enter' && event.altKey) {
-      this.queue();
+      if (event.shiftKey) this.interrupt();
+      else this.queue();
       return event.preventDefault();
     }
     const enterSends = this.facts?.enterSends ?? true;

@@ -388,7 +388,7 @@ impl Gate {
             return Ok(self.ask_form(call, form).await);
         }
         if let Some(entries) = steps {
-            self.session.record(Event::PlanUpdated { turn_id: self.turn_id.clone(), entries });
+            self.session.record(Event::PlanUpdated { turn_id: self.turn_id.clone(), entries, by_user: false });
         }
         let canonical = canonical.map(Box::new);
         let outcome = Outcome { text, is_error, summary, locations, refused: None, canonical };

@@ -11,6 +11,7 @@ mod live;
 mod making;
 mod mending;
 mod pace;
+mod planning;
 mod request;
 mod retry;
 mod spending;
@@ -18,6 +19,7 @@ mod switching;
 #[cfg(test)]
 mod tests;
 mod window;
+mod words;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -42,9 +44,11 @@ pub use self::compacting::Asked as CompactionAsked;
 use self::compacting::Refills;
 use self::making::Asked;
 use self::mending::left_broken;
+use self::planning::Planning;
 use self::request::BrokenOff;
 use self::retry::Failures;
 pub use self::retry::{RetryPolicy, RetryWait};
+use self::words::{not_whole, refused};
 use crate::context::Counted;
 use crate::dispatch::{Ended, Gate};
 use crate::file_blocks;
@@ -107,6 +111,8 @@ pub struct TurnContext {
     pub canonical_edits: bool,
     /// How often the turn goes on by itself where it would end with errors that its edits brought.
     pub mend_errors: u32,
+    /// How often it goes on by itself where it would end with open steps of its plan; 0 for no word of those at all.
+    pub plan_reminders: u32,
     /// How requests that fail are tried again.
     pub retry: RetryPolicy,
     /// The wait before that, for whoever may end it.
@@ -265,6 +271,7 @@ struct Turn {
     reminded: u32,
     /// How often it may still go on to mend errors that its edits brought.
     may_mend: u32,
+    planning: Planning,
     /// The errors that its edits brought, where it ends with them.
     new_errors: Option<NewErrors>,
     /// True if the vendor is told of calls in words, since it found fault with them.
@@ -334,6 +341,7 @@ impl Turn {
             untold: None,
             reminded: 0,
             may_mend: context.mend_errors,
+            planning: Planning::new(context.plan_reminders),
             new_errors: None,
             tells_calls: false,
             opening: Opening::default(),
@@ -369,7 +377,10 @@ impl Turn {
                 self.note(PAUSED.to_owned());
             } else if calls.is_empty() || stop == Stop::Refusal {
                 self.close(&calls, "not run: the answer was broken off");
-                if self.hear().await || (stop != Stop::Refusal && (self.must_remind() || self.must_mend().await)) {
+                if self.hear().await
+                    || (stop != Stop::Refusal
+                        && (self.must_remind() || self.must_mend().await || self.must_finish().await))
+                {
                     continue;
                 }
                 return match stop {
@@ -424,6 +435,7 @@ impl Turn {
         let session = Arc::clone(&self.gate.session);
         let problems = until_cancelled(&self.gate.cancel, session.problems()).await.flatten();
         self.hear().await;
+        self.remind_of_plan().await;
         let tools = self.gate.tools.news(self.gate.mode);
         for text in problems.into_iter().chain(tools) {
             self.record(Event::Noted { turn_id: self.gate.turn_id.clone(), text });
@@ -571,6 +583,7 @@ impl Turn {
     fn made(&mut self, call: &OpenCall, ended: Ended) {
         let is_made = matches!(&ended.event, Event::ToolCallEnded { result, .. } if !result.is_error);
         self.ended(ended);
+        self.planning.made(call);
         if let Some(path) = file_blocks::given_up(call).filter(|_| is_made) {
             self.record(not_whole(path));
         }
@@ -610,16 +623,4 @@ impl Turn {
         self.history.apply(&event);
         self.gate.session.record(event);
     }
-}
-
-/// That the model would not answer, for the user.
-fn refused(why: Option<String>) -> String {
-    let why = why.map(|why| format!(": {}", why.trim_end_matches('.'))).unwrap_or_default();
-    format!("The model would not answer{why}. Ask in another way, or choose another model with /model.")
-}
-
-/// Tells the user that only a part of a file is proposed.
-fn not_whole(path: &str) -> Event {
-    let text = format!("{path} is not whole: the model's answers ended within it. What came of it is proposed.");
-    Event::Notice { severity: Severity::Warning, text }
 }

@@ -181,6 +181,8 @@ pub struct Settings {
     pub check_edits: u32,
     /// The most times that a turn continues on its own if it would end with errors that its edits caused.
     pub mend_errors: u32,
+    /// The most times that a turn continues on its own if it would end with open steps of its plan.
+    pub plan_reminders: u32,
     /// How often in a row a request to a model is tried again.
     pub retries: u32,
     /// The same for requests whose answer breaks off, counted by themselves; none for counting them with the others.

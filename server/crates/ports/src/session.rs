@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use permission::{Rule, Rules, Surroundings};
+use protocol::content::PlanEntry;
 use protocol::form::FormAnswer;
 use protocol::permission::PermissionRequest;
 use protocol::{Event, PermissionId, PromptBlock, ToolCallId};
@@ -80,6 +81,11 @@ pub trait Session: Send + Sync {
     /// The errors that the turn's edits brought and that are there still; none if nobody can tell of any. Waits as
     /// [`Session::problems`] does. Where the model is told of them, they are no news for that any more.
     async fn new_errors(&self, tells_model: bool) -> Option<NewErrors>;
+
+    /// The plan that the turn works on, as it is now; by default none.
+    async fn plan(&self) -> Vec<PlanEntry> {
+        Vec::new()
+    }
 
     /// The messages to the turn since the last call: the user's messages, decisions on edits. In order. The
     /// session has recorded it ([`Event::Steered`], [`Event::Noted`]) when it gives it, so that a crash between the two

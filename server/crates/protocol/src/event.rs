@@ -258,6 +258,9 @@ pub enum Event {
         turn_id: TurnId,
         /// The steps, in their order.
         entries: Vec<PlanEntry>,
+        /// True if the user changed it.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        by_user: bool,
     },
     /// A tool call started.
     ToolCallStarted {

@@ -53,8 +53,8 @@ use crate::terminal::{
     TerminalTakeParams, TerminalWriteParams,
 };
 use crate::turn::{
-    TurnCancelParams, TurnCancelResult, TurnQueueParams, TurnQueueResult, TurnRetryParams, TurnRetryResult,
-    TurnStartParams, TurnStartResult, TurnSteerParams,
+    TurnCancelParams, TurnCancelResult, TurnPlanParams, TurnQueueParams, TurnQueueResult, TurnRetryParams,
+    TurnRetryResult, TurnStartParams, TurnStartResult, TurnSteerParams,
 };
 
 /// A request.
@@ -242,8 +242,10 @@ requests! {
     TurnStart = "azimuth/turn/start", session: TurnStartParams => TurnStartResult, [TurnRunning];
     /// Sends a message to the running turn.
     TurnSteer = "azimuth/turn/steer", session: TurnSteerParams => Done, [WrongTurn];
-    /// Adds a prompt to the queue, or takes one back.
+    /// Adds a prompt to the queue or in the place of what runs, takes one back, or moves it.
     TurnQueue = "azimuth/turn/queue", session of variant: TurnQueueParams => TurnQueueResult, [];
+    /// Sets the steps of the model's plan. The model is told with its next request.
+    TurnPlan = "azimuth/turn/plan", session: TurnPlanParams => Done, [];
     /// Cancels the running turn.
     TurnCancel = "azimuth/turn/cancel", session: TurnCancelParams => TurnCancelResult, [WrongTurn];
     /// Tries a request to the model again now, if the running turn waits before it does so by itself.

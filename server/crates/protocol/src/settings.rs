@@ -473,6 +473,15 @@ const GENERAL: &[Setting] = &[
         more: Some("language-servers.md#what-edits-break-and-fix"),
     },
     Setting {
+        name: "plan_reminders",
+        kind: Number { unit: "times", min: 0, max: 3 },
+        default: Int(1),
+        who: EDITOR_PROJECT_OFF,
+        words: "The most times that a turn continues on its own if it would otherwise end with open steps in its plan. \
+                The model is also reminded of a plan that it has not updated for ten rounds. `0` does neither.",
+        more: Some("tools.md#the-plan"),
+    },
+    Setting {
         name: "ca_file",
         kind: Text("path"),
         default: Unset("none"),

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::content::PlanEntry;
 use crate::session::Mode;
 use crate::{PromptBlock, QueueId, SessionId, TurnId};
 
@@ -45,7 +46,7 @@ pub struct TurnSteerParams {
     pub prompt: Vec<PromptBlock>,
 }
 
-/// Parameters of `azimuth/turn/queue`: add a prompt for after the running turn, or take one back.
+/// Parameters of `azimuth/turn/queue`: add a prompt for after the running turn or in its place, take one back, or move it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 pub enum TurnQueueParams {
@@ -63,13 +64,32 @@ pub enum TurnQueueParams {
         /// The waiting prompt.
         queue_id: QueueId,
     },
+    /// Break off the turn, or the user's own command, and begin with this prompt. If nothing runs, it starts at once.
+    Now {
+        /// The session.
+        session_id: SessionId,
+        /// The prompt.
+        prompt: Vec<PromptBlock>,
+    },
+    /// Give a waiting prompt another place among those that wait. One that was said to the running turn stays.
+    Move {
+        /// The session.
+        session_id: SessionId,
+        /// The waiting prompt.
+        queue_id: QueueId,
+        /// The place, from 0; behind the others if there are not so many.
+        to: usize,
+    },
 }
 
 impl TurnQueueParams {
     /// The session.
     pub fn session_id(&self) -> &SessionId {
         match self {
-            Self::Add { session_id, .. } | Self::Remove { session_id, .. } => session_id,
+            Self::Add { session_id, .. }
+            | Self::Remove { session_id, .. }
+            | Self::Now { session_id, .. }
+            | Self::Move { session_id, .. } => session_id,
         }
     }
 }
@@ -83,6 +103,16 @@ pub struct TurnQueueResult {
     /// The waiting prompt that was added.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub added: Option<QueueId>,
+}
+
+/// Parameters of `azimuth/turn/plan`: the plan of the session's task, as the user wants it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct TurnPlanParams {
+    /// The session.
+    pub session_id: SessionId,
+    /// The steps, in their order, at most 50; none to drop the plan.
+    pub entries: Vec<PlanEntry>,
 }
 
 /// Parameters of `azimuth/turn/cancel`.

@@ -471,6 +471,7 @@ mod tests {
     fn of_a_plan_the_steps_are_written_that_are_new_or_further() {
         let plan = |statuses: [PlanEntryStatus; 2]| Event::PlanUpdated {
             turn_id: turn(),
+            by_user: false,
             entries: ["Find it", "Mend\nit"]
                 .into_iter()
                 .zip(statuses)

@@ -9,6 +9,7 @@ mod filling;
 mod hooking;
 mod mending;
 mod permitting;
+mod planning;
 mod resuming;
 mod streaming;
 mod toolset;

@@ -16,6 +16,7 @@ mod finding;
 mod hidden;
 mod instruct;
 mod models;
+mod plan;
 mod port;
 mod preparation;
 mod prepare;
@@ -35,6 +36,7 @@ use std::time::Instant;
 use agent::turn::{RetryWait, TurnOutcome};
 use ports::facts::Facts;
 use ports::session::{Answer, Interjection};
+use protocol::content::PlanEntry;
 use protocol::permission::PermissionRequest;
 use protocol::terminal::Done;
 use protocol::turn::{TurnStartParams, TurnStartResult};
@@ -44,6 +46,7 @@ use tokio::sync::oneshot;
 use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 
+pub(super) use self::plan::Plan;
 use self::preparation::GivenAnswer;
 pub(super) use self::preparation::{Prepared, post_as};
 pub(super) use self::routes::register;
@@ -67,6 +70,8 @@ pub(super) enum Message {
     Facts(oneshot::Sender<Facts>),
     /// A turn asks what it should know.
     Interjections(oneshot::Sender<Vec<Interjection>>),
+    /// A turn asks for the plan that it works on.
+    Plan(oneshot::Sender<Vec<PlanEntry>>),
     /// A turn's task ended.
     Ended(TurnEnd),
     /// A word to the turn is ready.
@@ -117,6 +122,8 @@ struct Running {
     task: Option<AbortHandle>,
     /// The prompts that came when it had said its end, and its task was about to end.
     next: Vec<Start>,
+    /// True if the first prompt that waits is to begin in its place.
+    makes_way: bool,
     /// Where it is reported, if another session started this one for it.
     report: Option<Report>,
 }
@@ -243,6 +250,7 @@ impl Prompts {
             rest,
             task: None,
             next: Vec::new(),
+            makes_way: false,
             report: None,
         };
         self.turn = Some(running);
@@ -312,6 +320,15 @@ impl Prompts {
     /// Cancels the turn that runs, which must be this one if one is named; gives whether one runs.
     fn cancel(&self, wanted: Option<&TurnId>) -> Result<bool, Error> {
         Ok(self.running(wanted)?.inspect(|turn| turn.cancel.cancel()).is_some())
+    }
+
+    /// Cancels the turn that runs so that the first waiting prompt begins in its place; gives whether one runs.
+    fn make_way(&mut self) -> bool {
+        if let Some(turn) = &mut self.turn {
+            turn.makes_way = true;
+            turn.cancel.cancel();
+        }
+        self.turn.is_some()
     }
 
     /// Has the turn that runs try its request again at once, if it waits; gives whether it did.

@@ -26,6 +26,7 @@ use super::checkpoints::Checkpoints;
 use super::facts::Gathered;
 use super::halves::{self, Half, Told};
 use super::models::Chosen;
+use super::prompts::Plan;
 use super::terminals;
 use crate::clock::now;
 
@@ -96,6 +97,8 @@ pub(super) struct State {
     pub(super) trust_asked: bool,
     /// The questions without an answer.
     pub(super) questions: BTreeMap<PermissionId, PermissionRequest>,
+    /// The plan of its task.
+    pub(super) plan: Plan,
     /// The prompts that wait.
     pub(super) queue: VecDeque<(QueueId, Vec<PromptBlock>)>,
     /// The user's own commands that have not ended.
@@ -216,7 +219,11 @@ impl State {
                 | PermissionOutcome::Moot) = outcome;
                 self.questions.remove(permission_id);
             }
-            Event::Noted { .. } => self.untold.clear(),
+            Event::PlanUpdated { .. } => self.plan.apply(event),
+            Event::Noted { .. } => {
+                self.untold.clear();
+                self.plan.apply(event);
+            }
             Event::ReviewDecided { proposal_id, hunk_ids, decision, message } => {
                 self.decided(proposal_id, hunk_ids.len(), *decision, message.as_deref());
             }
@@ -248,7 +255,6 @@ impl State {
             | Event::EditDelta { .. }
             | Event::MessageDiscarded { .. }
             | Event::Retrying { .. }
-            | Event::PlanUpdated { .. }
             | Event::ToolCallStarted { .. }
             | Event::ToolCallEnded { .. }
             | Event::PermissionJudged { .. }

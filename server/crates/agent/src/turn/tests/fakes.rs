@@ -18,7 +18,7 @@ use ports::model::{
 use ports::partial::PartialInput;
 use ports::session::{Answer, GrantScope, Interjection, NewErrors, Session, Unsettled};
 use ports::tool::{Access, Call, Description, DiffKind, DiffPart, MayLook, Output, Tool, ToolError};
-use protocol::content::{ToolKind, Usage};
+use protocol::content::{PlanEntry, ToolKind, Usage};
 use protocol::model::{AccountSwitch, ModelInfo, Price, SwitchReason};
 use protocol::permission::PermissionRequest;
 use protocol::permission::RuleOrigin;
@@ -284,6 +284,8 @@ pub(super) struct LoggedSession {
     has_proposed: Mutex<Vec<ToolCallId>>,
     /// The files seen by the model that the next command changes.
     changed: Mutex<Vec<String>>,
+    /// The plan that the turn works on.
+    plan: Mutex<Vec<PlanEntry>>,
     steps: Arc<Steps>,
 }
 
@@ -404,6 +406,10 @@ impl Session for LoggedSession {
     async fn new_errors(&self, _: bool) -> Option<NewErrors> {
         self.steps.wait().await;
         self.new_errors.lock().unwrap().pop_front().flatten()
+    }
+
+    async fn plan(&self) -> Vec<PlanEntry> {
+        self.plan.lock().unwrap().clone()
     }
 
     async fn interjections(&self) -> Vec<Interjection> {
@@ -577,6 +583,7 @@ pub(super) struct Stage {
     pub(super) stop_early: bool,
     pub(super) canonical_edits: bool,
     pub(super) mend_errors: u32,
+    pub(super) plan_reminders: u32,
     /// The window that the server of each of its models gives it; none if it is the one that is known.
     pub(super) given: Option<u64>,
     pub(super) context_tokens: u64,
@@ -636,6 +643,7 @@ impl Stage {
             stop_early: false,
             canonical_edits: false,
             mend_errors: 0,
+            plan_reminders: 0,
             context_tokens: 100_000,
             given: None,
             answered: None,
@@ -679,6 +687,12 @@ impl Stage {
 
     pub(super) fn hears(self, interjections: impl IntoIterator<Item = Vec<Interjection>>) -> Self {
         self.session.interjections.lock().unwrap().extend(interjections);
+        self
+    }
+
+    /// Sets the plan that the turn works on.
+    pub(super) fn planned(self, steps: impl IntoIterator<Item = PlanEntry>) -> Self {
+        self.session.plan.lock().unwrap().extend(steps);
         self
     }
 
@@ -788,6 +802,7 @@ impl Stage {
             file_blocks: Some("k".into()),
             canonical_edits: self.canonical_edits,
             mend_errors: self.mend_errors,
+            plan_reminders: self.plan_reminders,
             retry: self.retry,
             retry_wait: self.retry_wait,
             limits: self.limits,

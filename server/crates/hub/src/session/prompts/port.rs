@@ -13,6 +13,7 @@ use ports::session::{Answer, GrantScope, Interjection, NewErrors, Unsettled};
 use ports::store::{Store, StoreError};
 use project::reader::Reader;
 use project::results::Results;
+use protocol::content::PlanEntry;
 use protocol::event::Severity;
 use protocol::permission::PermissionRequest;
 use protocol::{Event, PermissionId, SessionId, ToolCallId, TurnId};
@@ -188,6 +189,10 @@ impl ports::session::Session for Port {
 
     async fn new_errors(&self, tells_model: bool) -> Option<NewErrors> {
         self.problems.new_errors(tells_model).await
+    }
+
+    async fn plan(&self) -> Vec<PlanEntry> {
+        self.call(|reply| Own::Prompts(Message::Plan(reply))).await.unwrap_or_default()
     }
 
     async fn interjections(&self) -> Vec<Interjection> {

@@ -25,6 +25,7 @@ pub(in crate::session) fn register(handlers: &mut Handlers<Session, Caller>) {
         .on::<methods::TurnStart>(Session::start_turn)
         .on::<methods::TurnSteer>(Session::steer)
         .at_once::<methods::TurnQueue>(Session::enqueue)
+        .at_once::<methods::TurnPlan>(Session::set_plan)
         .at_once::<methods::TurnCancel>(Session::cancel)
         .at_once::<methods::TurnRetry>(Session::retry)
         .on::<methods::CompactionCorrect>(Session::correct_handover)
@@ -46,6 +47,7 @@ impl Session {
             }
             Message::Stored(done) => self.when_stored(done),
             Message::Facts(reply) => drop(reply.send(self.state.facts())),
+            Message::Plan(reply) => drop(reply.send(self.state.plan.of_turn(self.prompts.turn()))),
             Message::Interjections(reply) => drop(reply.send(self.take_interjections())),
             Message::Ended(end) => self.turn_ended(end),
             Message::Steered(turn, queue_id, steer, reply) => self.steered(&turn, queue_id, steer, reply),
@@ -121,6 +123,19 @@ impl Session {
                 self.next_in_queue();
                 Some(queue_id)
             }
+            TurnQueueParams::Now { .. } if self.state.purpose == Purpose::Suggestions => return Err(is_a_record()),
+            TurnQueueParams::Now { prompt, .. } => {
+                let queue_id = QueueId::new(self.ids.next("queue"));
+                let queued = self.prompts.add_first(queue_id.clone(), prompt, caller);
+                self.record_all(queued);
+                self.break_off();
+                Some(queue_id)
+            }
+            TurnQueueParams::Move { queue_id, to, .. } => {
+                let moved = self.prompts.move_to(&queue_id, to)?;
+                self.record_all(moved);
+                None
+            }
             TurnQueueParams::Remove { queue_id, .. } => {
                 self.reading.seen.forget_differences();
                 let dequeued = self.prompts.remove(queue_id)?;
@@ -145,6 +160,16 @@ impl Session {
             self.prepare_turn(caller, prompt.clone(), None, None, None);
             self.prompts.made_of(Sent { queue_id: Some(queue_id), prompt, mode: None });
             return;
+        }
+    }
+
+    /// Has what runs make way for the first prompt that waits; without anything it starts.
+    fn break_off(&mut self) {
+        if self.prompts.make_way() {
+            let closed = self.gate.close_questions();
+            self.record_closed(closed);
+        } else if !self.prompts.cancel_command() {
+            self.next_in_queue();
         }
     }
 
@@ -190,7 +215,7 @@ impl Session {
     }
 
     fn turn_ended(&mut self, end: TurnEnd) {
-        let Some(Running { sent, next, report, .. }) = self.prompts.end(&end.turn) else { return };
+        let Some(Running { sent, next, makes_way, report, .. }) = self.prompts.end(&end.turn) else { return };
         self.gate.turn_ended(&self.config, self.state.mode);
         self.edits.problems().end();
         let closed = self.gate.close_questions();
@@ -213,7 +238,7 @@ impl Session {
             self.keep_waiting(sent);
         }
         // After a cancel or a failure the user is to decide what happens to what waits.
-        self.prompts.went_well = end.outcome.is_some_and(|outcome| outcome.stop == StopReason::EndTurn);
+        self.prompts.went_well = makes_way || end.outcome.is_some_and(|outcome| outcome.stop == StopReason::EndTurn);
         if self.prompts.went_well {
             self.next_in_queue();
         } else {
@@ -233,6 +258,9 @@ impl Session {
                 self.record(Event::Noted { turn_id, text: text.clone() });
                 heard.push(Interjection::Note { text, wants_answer: false });
             }
+        }
+        if let Some(text) = self.prompts.turn().cloned().and_then(|turn| self.note_plan(&turn)) {
+            heard.push(Interjection::Note { text, wants_answer: false });
         }
         let notes = self.note().into_iter();
         heard.extend(notes.map(|note| Interjection::Note { text: note.text, wants_answer: note.has_word }));

@@ -264,6 +264,7 @@ impl Session {
         }
         let (context, compacts) = (std::mem::take(&mut turn.context), turn.only_compacts);
         self.prompts.edits_told = turn.edits_until.unwrap_or(self.prompts.edits_told);
+        self.note_plan(id);
         self.record(Event::TurnStarted { turn_id: id.clone(), prompt, context, model, mode, thinks, compacts });
         if let Some(switched) = turn.switched.take() {
             self.record(switched.event(id.clone(), level));
@@ -294,6 +295,7 @@ impl Session {
                     file_blocks: turn.file_mark,
                     canonical_edits: self.config.canonical_edits,
                     mend_errors: self.config.mend_errors,
+                    plan_reminders: self.config.plan_reminders,
                     model: Arc::clone(model),
                     fallbacks: turn.chain,
                     retry: self.retry_policy(),

@@ -42,6 +42,38 @@ impl Prompts {
         Event::PromptQueued { queue_id, prompt }
     }
 
+    /// Has a prompt wait before the others.
+    pub(super) fn add_first(&mut self, queue_id: QueueId, prompt: Vec<PromptBlock>, caller: Caller) -> Vec<Event> {
+        self.queue.push_front((queue_id.clone(), prompt.clone()));
+        self.last_caller = Some(caller);
+        let queued = Event::PromptQueued { queue_id, prompt };
+        [queued].into_iter().chain(self.queued_again(1)).collect()
+    }
+
+    /// Gives a waiting prompt this place among the others. One that was said to the turn has none.
+    ///
+    /// # Errors
+    /// None has this id.
+    pub(super) fn move_to(&mut self, queue_id: &QueueId, to: usize) -> Result<Vec<Event>, Error> {
+        let Some(place) = self.queue.iter().position(|(id, _)| id == queue_id) else {
+            let is_said = self.interjections.iter().any(|(id, _)| id == queue_id);
+            return if is_said { Ok(Vec::new()) } else { Err(Error::not_found("waiting prompt", queue_id)) };
+        };
+        let to = to.min(self.queue.len() - 1);
+        if let Some(moved) = self.queue.remove(place) {
+            self.queue.insert(to, moved);
+        }
+        Ok(if place == to { Vec::new() } else { self.queued_again(place.min(to)) })
+    }
+
+    /// The events by which whoever reads the log sees the prompts from this place on in their order.
+    fn queued_again(&self, from: usize) -> Vec<Event> {
+        let again = self.queue.iter().skip(from).cloned().flat_map(|(queue_id, prompt)| {
+            [Event::PromptDequeued { queue_id: queue_id.clone() }, Event::PromptQueued { queue_id, prompt }]
+        });
+        again.collect()
+    }
+
     /// Takes one out that waits, or was said to the turn and is not heard yet.
     ///
     /// # Errors
@@ -141,10 +173,7 @@ impl Prompts {
             return kept;
         }
         // It stood before the others, and whoever reads the log has to see it there.
-        for (queue_id, prompt) in self.queue.clone() {
-            kept.then.push(Event::PromptDequeued { queue_id: queue_id.clone() });
-            kept.then.push(Event::PromptQueued { queue_id, prompt });
-        }
+        kept.then.extend(self.queued_again(0));
         self.queue.push_front((queue_id, rest));
         kept
     }

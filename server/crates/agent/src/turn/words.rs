@@ -1,0 +1,16 @@
+//! What a turn tells the user in words that are its own.
+
+use protocol::Event;
+use protocol::event::Severity;
+
+/// That the model would not answer, for the user.
+pub(super) fn refused(why: Option<String>) -> String {
+    let why = why.map(|why| format!(": {}", why.trim_end_matches('.'))).unwrap_or_default();
+    format!("The model would not answer{why}. Ask in another way, or choose another model with /model.")
+}
+
+/// Tells the user that only a part of a file is proposed.
+pub(super) fn not_whole(path: &str) -> Event {
+    let text = format!("{path} is not whole: the model's answers ended within it. What came of it is proposed.");
+    Event::Notice { severity: Severity::Warning, text }
+}
