@@ -48,6 +48,8 @@ async fn a_plan_is_told_to_the_client_as_it_changes_and_is_there_when_the_sessio
         Answer::calls("update_plan", json!({ "steps": steps }))
     };
     let answers = [plan("in_progress", "pending"), plan("completed", "in_progress"), Answer::says("Done.")];
+    // A step is open, of which the model is reminded.
+    let answers = answers.into_iter().chain([Answer::says("I wait for you.")]);
     let model = ModelServer::start(answers).await;
     let (setup, project) = (Setup::model(&model, Wire::Anthropic), Project::new([]));
     let client = Client::start(&setup, &project, Profile::panel()).await;
@@ -64,12 +66,98 @@ async fn a_plan_is_told_to_the_client_as_it_changes_and_is_there_when_the_sessio
     use PlanEntryStatus::{Completed, InProgress, Pending};
     assert_eq!(statuses(&events), [[InProgress, Pending], [Completed, InProgress]]);
     assert_eq!(model.asked()[1].last_results(), ["The user sees the plan: 0 of 2 steps done."]);
+    assert!(model.asked()[3].user_text().contains("these steps of the plan are open: Mend it"));
     assert_eq!(client.finish().await, 0);
 
     let client = Client::start(&setup, &project, Profile::panel()).await;
     let opened = client.call::<methods::SessionOpen>(json!({ "sessionId": session })).await;
     let events: Vec<_> = opened.events.into_iter().map(|event| event.event).collect();
     assert_eq!(statuses(&events).len(), 2);
+    assert_eq!(client.finish().await, 0);
+}
+
+#[tokio::test]
+async fn the_user_changes_the_plan_and_the_model_is_told_at_its_next_round_or_with_the_next_prompt() {
+    let gate = Gate::default();
+    let step = |content: &str, status: &str| json!({ "content": content, "status": status });
+    let planned = json!({ "steps": [step("Find it", "in_progress"), step("Mend it", "pending")] });
+    let answers = [
+        Answer::calls("update_plan", planned),
+        Answer::nothing().wait(&gate).call("list_files", json!({})),
+        Answer::says("Done."),
+        Answer::says("I go on."),
+    ];
+    let model = ModelServer::start(answers).await;
+    let (setup, project) = (Setup::model(&model, Wire::Anthropic), Project::new([]));
+    setup.configure(&(Setup::configuration(&model, Wire::Anthropic) + "plan_reminders = 0\n"));
+    let mut client = Client::start(&setup, &project, Profile::panel()).await;
+    let session = client.new_session().await;
+    client.prompt(&session, "Mend it.").await;
+    client.until(&session, "the plan", |event| matches!(event, Event::PlanUpdated { .. })).await;
+    let set = |steps: Value| json!({ "sessionId": session, "entries": steps });
+    for (steps, words) in [
+        (json!([step(" ", "pending")]), "a step is one line of 1 to 200 characters"),
+        (json!(vec![step("a", "pending"); 51]), "there are 51, more than 50"),
+    ] {
+        let refused = client.request("azimuth/turn/plan", set(steps)).await.expect_err("it is no plan").message;
+        assert!(refused.starts_with("invalid params: `entries`") && refused.contains(words), "{refused}");
+    }
+    let steps = json!([step("Find it", "completed"), step("Test it first", "pending"), step("Mend it", "pending")]);
+    client.call::<methods::TurnPlan>(set(steps.clone())).await;
+    client.call::<methods::TurnPlan>(set(steps)).await;
+    gate.open();
+    let events = client.until_end(&session, StopReason::EndTurn).await;
+    let by_user = events.iter().filter(|event| matches!(event, Event::PlanUpdated { by_user: true, .. })).count();
+    assert_eq!(by_user, 1, "the same again is no news");
+    let told = model.asked()[2].user_text();
+    let expected = "The user changed the plan. It is now:\n- completed: Find it\n- pending: Test it first\n- pending: Mend it\n\
+                    Go on by it";
+    assert!(told.contains(expected), "{told}");
+
+    // What is changed between turns is told with the next prompt, also by a server that was started since.
+    client.call::<methods::TurnPlan>(set(json!([step("Only this", "pending")]))).await;
+    client.hang_up();
+    client.ended().await;
+    let client = Client::start(&setup, &project, Profile::panel()).await;
+    client.call::<methods::SessionOpen>(json!({ "sessionId": session })).await;
+    client.prompt(&session, "Go on.").await;
+    client.until_end(&session, StopReason::EndTurn).await;
+    let told = model.asked()[3].user_text();
+    assert!(told.contains("It is now:\n- pending: Only this\n"), "{told}");
+    assert_eq!(client.finish().await, 0);
+}
+
+#[tokio::test]
+async fn a_prompt_breaks_off_what_runs_and_a_waiting_one_goes_before_the_others() {
+    let (first, never) = (Gate::default(), Gate::default());
+    let model = ModelServer::start([
+        Answer::nothing().text("Wait. ").wait(&never).text("Never."),
+        Answer::nothing().text("Now. ").wait(&first).text("Done."),
+        Answer::says("Second."),
+        Answer::says("Third."),
+    ])
+    .await;
+    let (setup, project) = (Setup::model(&model, Wire::Anthropic), Project::new([]));
+    let client = Client::start(&setup, &project, Profile::panel()).await;
+    let session = client.new_session().await;
+    client.prompt(&session, "one").await;
+    until_word(&client, &session).await;
+    queue(&client, &session, "three").await;
+    let two = queue(&client, &session, "two").await;
+    let params = json!({ "type": "now", "sessionId": session, "prompt": text("at once") });
+    let queue = client.call::<methods::TurnQueue>(params).await;
+    assert_eq!((queue.queue.len(), queue.queue.first()), (3, queue.added.as_ref()), "it goes first");
+    let mut events = client.until_end(&session, StopReason::Cancelled).await;
+    until_word(&client, &session).await;
+    let move_to = |id, to: u32| json!({ "type": "move", "sessionId": session, "queueId": id, "to": to });
+    let moved = client.call::<methods::TurnQueue>(move_to(json!(two.added), 0)).await;
+    assert_eq!(moved.queue.first(), two.added.as_ref());
+    assert!(client.request("azimuth/turn/queue", move_to(json!("queue-99"), 0)).await.is_err());
+    first.open();
+    for _ in 0..3 {
+        events.extend(client.until_end(&session, StopReason::EndTurn).await);
+    }
+    assert_eq!(begun(&events)[..], ["at once", "two", "three"]);
     assert_eq!(client.finish().await, 0);
 }
 

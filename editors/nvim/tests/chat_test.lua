@@ -389,6 +389,47 @@ function T.a_question_is_shown_with_its_scope_and_answered_by_key()
   end)
 end
 
+function T.the_plan_is_edited_as_a_text_and_the_model_told_of_it()
+  local steps = { { content = "Find it", status = "in_progress" }, { content = "Mend it", status = "pending" } }
+  chat({
+    { calls = { { name = "update_plan", input = { steps = steps } } } },
+    { text = "Planned." },
+    { text = "I go on." },
+  }, function(child, model)
+    child:prompt("Mend it.")
+    child:wait_for("Planned.")
+    child:wait_for("Done")
+    child:type("<Esc>")
+    child:command("Azimuth plan")
+    child:wait([[vim.fn.bufname() == "azimuth://plan"]])
+    support.equal(child:lua("return vim.api.nvim_buf_get_lines(0, 0, -1, false)"), { "[>] Find it", "[ ] Mend it" })
+    -- Tick the first, move it down, add one.
+    child:type("<CR>ddpoTell them<Esc>:w<CR>")
+    child:wait("not vim.bo.modified")
+    child:wait_for("○ Mend it\n✓ Find it\n○ Tell them")
+    child:command("quit")
+    child:prompt("Go on.")
+    child:wait_for("I go on.")
+    local told = vim.json.encode(model.asked[3])
+    support.contains(told, "The user changed the plan. It is now:\\n- pending: Mend it\\n- completed: Find it\\n- pending: Tell them")
+  end, { toml = "plan_reminders = 0" })
+end
+
+function T.without_the_focus_a_notice_says_that_the_agent_is_done()
+  chat({ { text = "First." }, { text = "Second." } }, function(child)
+    child:lua("_G.told = {} vim.notify = function(words) table.insert(_G.told, words) end")
+    child:prompt("One.")
+    child:wait_for("First.")
+    child:wait_for("Done")
+    child:lua("vim.api.nvim_exec_autocmds('FocusLost', {})")
+    child:prompt("Two.")
+    child:wait_for("Second.")
+    child:wait("#_G.told > 0")
+    support.contains(child:lua("return _G.told[1]"), "Azimuth (One")
+    support.contains(child:lua("return _G.told[1]"), "done.")
+  end)
+end
+
 function T.a_form_of_the_model_is_filled_in_by_keys()
   local questions = {
     {
@@ -1021,6 +1062,11 @@ function T.a_model_is_chosen_and_a_mode_is_set()
     child:command("Azimuth mode")
     child:wait("require('azimuth.client').state().mode == 'ask'")
     child:wait([[vim.wo[vim.fn.bufwinid("azimuth://chat")].winbar:find("only asks", 1, true)]])
+    -- The command without a mode asks for one, too, and is no prompt.
+    child:lua("_G.wanted = 'agent: '")
+    child:prompt("/mode")
+    child:wait("require('azimuth.client').state().mode == 'agent'")
+    support.lacks(child:transcript(), "/mode")
     child:lua("_G.wanted = 'test/m'")
     child:command("Azimuth models")
     child:wait("_G.prompted == 'Azimuth: model'")

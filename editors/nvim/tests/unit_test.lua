@@ -602,6 +602,21 @@ function T.a_call_that_is_made_again_keeps_its_place()
   support.equal(state.entries[2].status, "running")
 end
 
+function T.a_plan_is_a_text_of_steps_and_back()
+  local plan = require("azimuth.plan")
+  local steps = {
+    { content = "Find it", status = "completed" },
+    { content = "Mend it", status = "in_progress" },
+    { content = "Test it", status = "pending" },
+  }
+  support.equal(plan.lines(steps), { "[x] Find it", "[>] Mend it", "[ ] Test it" })
+  support.equal(plan.steps(plan.lines(steps)), steps)
+  support.equal(plan.steps({ "  Tell them  ", "", "[X]  Find [it]" }), {
+    { content = "Tell them", status = "pending" },
+    { content = "Find [it]", status = "completed" },
+  })
+end
+
 function T.a_plan_has_one_place_and_hides_the_calls_that_make_it()
   local call = { type = "toolCallStarted", turnId = "t1", toolCallId = "c1", name = "update_plan", kind = "think", title = "Planning", input = {}, locations = {} }
   local ended = { type = "toolCallEnded", turnId = "t1", result = { toolCallId = "c1", text = "Seen.", isError = false }, summary = "0 of 2 steps" }

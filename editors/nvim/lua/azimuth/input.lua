@@ -104,6 +104,9 @@ function M.send_text(said, how)
   end)
 end
 
+--- The slash commands that are picked from a list where nothing is said with them.
+local pickers = { ["/model"] = "model", ["/thinking"] = "thinking", ["/mode"] = "mode", ["/resume"] = "session" }
+
 --- Sends what is written.
 ---@param how? "steer"|"queue"|"now"
 function M.send(how)
@@ -113,6 +116,10 @@ function M.send(how)
   end
   M.set_text("")
   place, draft = 0, nil
+  local pick = pickers[vim.trim(said)]
+  if pick then
+    return require("azimuth.pick")[pick]()
+  end
   M.send_text(said, how)
 end
 

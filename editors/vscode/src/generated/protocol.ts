@@ -75,11 +75,17 @@ export interface Requests {
    */
   'azimuth/turn/steer': { params: TurnSteerParams; result: Done };
   /**
-   * Adds a prompt to the queue, or takes one back.
+   * Adds a prompt to the queue or in the place of what runs, takes one back, or moves it.
    *
    * Errors: `notFound`, `sessionLocked`, `storeFailed`, `operationFailed`.
    */
   'azimuth/turn/queue': { params: TurnQueueParams; result: TurnQueueResult };
+  /**
+   * Sets the steps of the model's plan. The model is told with its next request.
+   *
+   * Errors: `notFound`, `sessionLocked`, `storeFailed`, `operationFailed`.
+   */
+  'azimuth/turn/plan': { params: TurnPlanParams; result: Done };
   /**
    * Cancels the running turn.
    *
@@ -1331,6 +1337,8 @@ export interface EventPlanUpdated {
   turnId: TurnId;
   /** The steps, in their order. */
   entries: PlanEntry[];
+  /** True if the user changed it. */
+  byUser?: boolean;
 }
 
 /** A tool call started. */
@@ -4267,10 +4275,20 @@ export interface TurnCancelResult {
 /** One prompt turn of a session. */
 export type TurnId = string;
 
-/** Parameters of `azimuth/turn/queue`: add a prompt for after the running turn, or take one back. */
+/** Parameters of `azimuth/turn/plan`: the plan of the session's task, as the user wants it. */
+export interface TurnPlanParams {
+  /** The session. */
+  sessionId: SessionId;
+  /** The steps, in their order, at most 50; none to drop the plan. */
+  entries: PlanEntry[];
+}
+
+/** Parameters of `azimuth/turn/queue`: add a prompt for after the running turn or in its place, take one back, or move it. */
 export type TurnQueueParams =
   | TurnQueueParamsAdd
-  | TurnQueueParamsRemove;
+  | TurnQueueParamsRemove
+  | TurnQueueParamsNow
+  | TurnQueueParamsMove;
 
 /** Add a prompt at the queue's end. If no turn runs, it starts at once. */
 export interface TurnQueueParamsAdd {
@@ -4288,6 +4306,26 @@ export interface TurnQueueParamsRemove {
   sessionId: SessionId;
   /** The waiting prompt. */
   queueId: QueueId;
+}
+
+/** Break off the turn, or the user's own command, and begin with this prompt. If nothing runs, it starts at once. */
+export interface TurnQueueParamsNow {
+  type: 'now';
+  /** The session. */
+  sessionId: SessionId;
+  /** The prompt. */
+  prompt: PromptBlock[];
+}
+
+/** Give a waiting prompt another place among those that wait. One that was said to the running turn stays. */
+export interface TurnQueueParamsMove {
+  type: 'move';
+  /** The session. */
+  sessionId: SessionId;
+  /** The waiting prompt. */
+  queueId: QueueId;
+  /** The place, from 0; behind the others if there are not so many. */
+  to: number;
 }
 
 /** Result of `azimuth/turn/queue`. */

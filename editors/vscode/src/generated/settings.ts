@@ -66,6 +66,7 @@ export const free = [
   'checkEdits',
   'mendErrors',
   'autoCompact',
+  'planReminders',
 ] as const;
 
 /** The lists to which a workspace and its folders may add. */

@@ -24,6 +24,11 @@ interface State {
   setState(state: Draft): void;
 }
 
+/** The slash commands that are picked from a list where nothing is said with them. */
+const PICKERS: ReadonlyMap<string, 'pickModel' | 'pickThinking' | 'pickMode' | 'pickSession'> = new Map([
+  ['/model', 'pickModel'], ['/thinking', 'pickThinking'], ['/mode', 'pickMode'], ['/resume', 'pickSession'],
+]);
+
 export class Prompt {
   readonly element: HTMLElement;
   private readonly text = h('textarea', {
@@ -216,10 +221,23 @@ export class Prompt {
   }
 
   private send(): void {
+    if (this.picks()) return;
     // A command of the user's own runs at once, and is no word to the turn.
     const turnId = isCommand(this.text.value) ? undefined : this.chat?.runningTurn;
     this.submit((promptId, blocks) =>
       turnId === undefined ? { type: 'send', promptId, blocks } : { type: 'steer', promptId, turnId, blocks });
+  }
+
+  /** Has a command whose argument is missing ask for it. Gives whether it is one. */
+  private picks(): boolean {
+    const type = PICKERS.get(this.text.value.trim());
+    if (type === undefined || this.attachments.length > 0) return false;
+    this.text.value = '';
+    this.close();
+    this.keep();
+    this.draw();
+    this.post({ type });
+    return true;
   }
 
   private queue(): void {

@@ -36,6 +36,9 @@ const world = await startWorld({
       { header: 'Name', question: 'How is it called?', options: [{ label: 'notes' }, { label: 'memo' }] },
     ] } }] },
     { text: 'Noted.' },
+    { calls: [{ tool: 'update_plan', input: { steps: [{ content: 'Find it', status: 'in_progress' }, { content: 'Mend it', status: 'pending' }] } }] },
+    { text: 'Planned.' },
+    { text: 'I wait for you.' },
     { text: '### Done\nBoth files.\n### Next step\nWrite the **printer**.' },
     { text: 'SAME' },
   ],
@@ -258,6 +261,30 @@ try {
   assert.ok(JSON.stringify(model.asked.at(-1).messages).includes("- Name, in the user's own words: jotter"));
   await text.click();
   told('a form of three questions is filled in and sent by keys, with options and own words');
+
+  // The plan, ticked and changed by keys.
+  await text.fill('Plan it.');
+  await press('Enter');
+  await frame.locator('.entry.answer', { hasText: 'I wait for you.' }).waitFor();
+  assert.match(JSON.stringify(model.asked.at(-1).messages), /these steps of the plan are open: Find it; Mend it/);
+  const plan = frame.locator('.entry.plan').last();
+  await plan.getByRole('button', { name: 'now: Find it; mark as done' }).focus();
+  await press('Enter');
+  await plan.locator('li.completed', { hasText: 'Find it' }).waitFor();
+  await plan.getByRole('button', { name: 'Edit the plan' }).focus();
+  await press('Enter');
+  await shot('plan');
+  await steps.noSeriousFault(frame, 'with a plan being changed');
+  await plan.getByRole('button', { name: 'Move up: Mend it' }).focus();
+  await press('Enter');
+  await plan.getByRole('button', { name: 'Add a step' }).focus();
+  await press('Enter');
+  await page.keyboard.type('Tell them');
+  await press('Enter');
+  await plan.locator('li', { hasText: 'Tell them' }).waitFor();
+  assert.deepEqual(await plan.locator('li').allInnerTexts().then((all) => all.map((it) => it.split(':').at(-1).trim())), ['Mend it', 'Find it', 'Tell them']);
+  await text.click();
+  told('the plan is ticked, its steps are moved and one is added, by keys');
 
   // Two pictures, as they come from the clipboard.
   await text.evaluate((element) => {

@@ -138,6 +138,15 @@ describe('the chat', () => {
     assert.ok(ofAccount?.kind === 'note' && ofAccount.text === 'a (FIRST_KEY) takes no more requests; a (work) continues.');
   });
 
+  it('lets only the last plan be changed', () => {
+    const plan = (turnId: string, content: string): Event => ({ type: 'planUpdated', turnId, entries: [{ content, status: 'pending' }] });
+    const plans = (chat: Chat): unknown[] => chat.entries.flatMap((entry) => (entry.kind === 'plan' ? [[entry.steps[0]?.content, entry.current]] : []));
+    const chat = chatOf(started, plan('t', 'Find it'));
+    assert.deepEqual(plans(chat), [['Find it', true]]);
+    const both = chatOf(started, plan('t', 'Find it'), plan('u', 'Mend it'));
+    assert.deepEqual(plans(both), [['Find it', false], ['Mend it', true]]);
+  });
+
   it('holds the plan of a turn in one place, and no call that made it', () => {
     const plan = (status: 'in_progress' | 'completed'): Event =>
       ({ type: 'planUpdated', turnId: 't', entries: [{ content: 'Find it', status }] });

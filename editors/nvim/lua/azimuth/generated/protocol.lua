@@ -528,6 +528,7 @@
 ---@field type "planUpdated"
 ---@field turnId azimuth.TurnId The turn.
 ---@field entries azimuth.PlanEntry[] The steps, in their order.
+---@field byUser? boolean True if the user changed it.
 
 ---A tool call started.
 ---@class azimuth.Event.ToolCallStarted
@@ -2406,6 +2407,11 @@
 ---One prompt turn of a session.
 ---@alias azimuth.TurnId string
 
+---Parameters of `azimuth/turn/plan`: the plan of the session's task, as the user wants it.
+---@class azimuth.TurnPlanParams
+---@field sessionId azimuth.SessionId The session.
+---@field entries azimuth.PlanEntry[] The steps, in their order, at most 50; none to drop the plan.
+
 ---Add a prompt at the queue's end. If no turn runs, it starts at once.
 ---@class azimuth.TurnQueueParams.Add
 ---@field type "add"
@@ -2418,10 +2424,25 @@
 ---@field sessionId azimuth.SessionId The session.
 ---@field queueId azimuth.QueueId The waiting prompt.
 
----Parameters of `azimuth/turn/queue`: add a prompt for after the running turn, or take one back.
+---Break off the turn, or the user's own command, and begin with this prompt. If nothing runs, it starts at once.
+---@class azimuth.TurnQueueParams.Now
+---@field type "now"
+---@field sessionId azimuth.SessionId The session.
+---@field prompt azimuth.PromptBlock[] The prompt.
+
+---Give a waiting prompt another place among those that wait. One that was said to the running turn stays.
+---@class azimuth.TurnQueueParams.Move
+---@field type "move"
+---@field sessionId azimuth.SessionId The session.
+---@field queueId azimuth.QueueId The waiting prompt.
+---@field to integer The place, from 0; behind the others if there are not so many.
+
+---Parameters of `azimuth/turn/queue`: add a prompt for after the running turn or in its place, take one back, or move it.
 ---@alias azimuth.TurnQueueParams
 ---| azimuth.TurnQueueParams.Add
 ---| azimuth.TurnQueueParams.Remove
+---| azimuth.TurnQueueParams.Now
+---| azimuth.TurnQueueParams.Move
 
 ---Result of `azimuth/turn/queue`.
 ---@class azimuth.TurnQueueResult
@@ -2517,8 +2538,10 @@ M.requests = {
   turn_start = "azimuth/turn/start",
   ---Sends a message to the running turn. Params: `azimuth.TurnSteerParams`. Result: `azimuth.Done`.
   turn_steer = "azimuth/turn/steer",
-  ---Adds a prompt to the queue, or takes one back. Params: `azimuth.TurnQueueParams`. Result: `azimuth.TurnQueueResult`.
+  ---Adds a prompt to the queue or in the place of what runs, takes one back, or moves it. Params: `azimuth.TurnQueueParams`. Result: `azimuth.TurnQueueResult`.
   turn_queue = "azimuth/turn/queue",
+  ---Sets the steps of the model's plan. The model is told with its next request. Params: `azimuth.TurnPlanParams`. Result: `azimuth.Done`.
+  turn_plan = "azimuth/turn/plan",
   ---Cancels the running turn. Params: `azimuth.TurnCancelParams`. Result: `azimuth.TurnCancelResult`.
   turn_cancel = "azimuth/turn/cancel",
   ---Tries a request to the model again now, if the running turn waits before it does so by itself. Params: `azimuth.TurnRetryParams`. Result: `azimuth.TurnRetryResult`.
