@@ -39,6 +39,10 @@ const world = await startWorld({
     { calls: [{ tool: 'update_plan', input: { steps: [{ content: 'Find it', status: 'in_progress' }, { content: 'Mend it', status: 'pending' }] } }] },
     { text: 'Planned.' },
     { text: 'I wait for you.' },
+    { text: 'word ', delayMs: 5, forever: true },
+    { text: 'At once.' },
+    { text: 'The second.' },
+    { text: 'The first.' },
     { text: '### Done\nBoth files.\n### Next step\nWrite the **printer**.' },
     { text: 'SAME' },
   ],
@@ -285,6 +289,28 @@ try {
   assert.deepEqual(await plan.locator('li').allInnerTexts().then((all) => all.map((it) => it.split(':').at(-1).trim())), ['Mend it', 'Find it', 'Tell them']);
   await text.click();
   told('the plan is ticked, its steps are moved and one is added, by keys');
+
+  // Prompts that wait, of which one goes first, and one that breaks off what runs.
+  await text.fill('Go on again.');
+  await press('Enter');
+  await frame.locator('.entry.answer.streaming').waitFor();
+  for (const words of ['first waits', 'second waits']) {
+    await page.keyboard.type(words);
+    await press('Alt+Enter');
+    await waits.filter({ hasText: words }).waitFor();
+  }
+  await waits.filter({ hasText: 'second waits' }).getByRole('button', { name: 'Let this prompt go first' }).focus();
+  await press('Enter');
+  await steps.until('the second first', async () => /second waits/.test(await waits.first().innerText()));
+  await shot('waiting');
+  await text.click();
+  await page.keyboard.type('Now this.');
+  await press('Shift+Alt+Enter');
+  await frame.locator('.entry.answer', { hasText: 'The first.' }).waitFor();
+  const prompts = await frame.locator('.entry.prompt .bubble').allInnerTexts();
+  assert.deepEqual(prompts.slice(-4), ['Go on again.', 'Now this.', 'second waits', 'first waits']);
+  await waits.first().waitFor({ state: 'detached' });
+  told('a prompt that waits goes first by keys, and another one breaks off what runs');
 
   // Two pictures, as they come from the clipboard.
   await text.evaluate((element) => {
