@@ -637,7 +637,7 @@ function T.the_questions_window_says_what_the_session_says_after_the_server_was_
 end
 
 function T.cancelling_ends_the_turn_at_once()
-  chat({ { text = "I think about it for long.", hang = true }, { text = "Here again." } }, function(child)
+  chat({ { text = "I think about it for long.", hang = true }, { text = "I go on." }, { text = "Here again." } }, function(child)
     child:prompt("Think.")
     child:wait_for("for long.")
     local began = vim.uv.hrtime()
@@ -646,9 +646,46 @@ function T.cancelling_ends_the_turn_at_once()
     local took = (vim.uv.hrtime() - began) / 1e6
     io.stdout:write(("     cancelled within %.0f ms\n"):format(took))
     assert(took < 1000, ("the cancel took %d ms"):format(took))
-    child:wait_for("Cancelled")
+    child:wait_for("Cancelled; :Azimuth continue resumes it")
+    child:command("Azimuth continue")
+    child:wait_for("I go on.")
     child:prompt("Are you there?")
     child:wait_for("Here again.")
+  end)
+end
+
+function T.a_prompt_breaks_off_what_runs_and_a_waiting_one_goes_first()
+  chat({
+    { text = "I think about it for long.", hang = true },
+    { text = "At once." },
+    { text = "The second." },
+    { text = "The first." },
+  }, function(child)
+    child:prompt("Think.")
+    child:wait_for("for long.")
+    child:type("<Esc>")
+    child:command("Azimuth queue first waits")
+    child:wait_for("Waits, 1: first waits")
+    child:command("Azimuth queue second waits")
+    child:wait_for("Waits, 2: second waits")
+    child:lua([[
+      vim.ui.select = function(items, options, pick)
+        for _, item in ipairs(items) do
+          if options.format_item(item) == "2: let it go first: second waits" then
+            return pick(item)
+          end
+        end
+      end
+    ]])
+    child:command("Azimuth queue")
+    child:wait_for("Waits, 1: second waits")
+    child:command("Azimuth now Now this.")
+    child:wait_for("The first.")
+    local shown = child:transcript()
+    local last = 0
+    for _, words in ipairs({ "Cancelled", "Now this.", "At once.", "second waits", "The second.", "first waits", "The first." }) do
+      last = assert(shown:find(words, last + 1, true), words .. " is not next in:\n" .. shown)
+    end
   end)
 end
 

@@ -478,10 +478,10 @@ draw.handover = require("azimuth.render.handover")
 local ends = {
   end_turn = { "Done", "AzimuthDim" },
   max_tokens = { "The answer reached the model's maximum length", "AzimuthWarning" },
-  max_turn_requests = { "The turn reached its limit of rounds; say if it should continue", "AzimuthWarning" },
+  max_turn_requests = { "The turn reached its limit of rounds; say if it should go on, or :Azimuth continue", "AzimuthWarning" },
   refusal = { "The model would not answer", "AzimuthWarning" },
-  cancelled = { "Cancelled", "AzimuthWarning" },
-  error = { "Failed", "AzimuthFailed" },
+  cancelled = { "Cancelled; :Azimuth continue resumes it", "AzimuthWarning" },
+  error = { "Failed; :Azimuth continue resumes it", "AzimuthFailed" },
   interrupted = { "Interrupted; :Azimuth continue resumes it", "AzimuthWarning" },
 }
 
