@@ -118,7 +118,11 @@ function M.send(how)
   place, draft = 0, nil
   local pick = pickers[vim.trim(said)]
   if pick then
-    return require("azimuth.pick")[pick]()
+    -- A list of completions that is open would stay above the other one.
+    vim.cmd.stopinsert()
+    return vim.schedule(function()
+      require("azimuth.pick")[pick]()
+    end)
   end
   M.send_text(said, how)
 end
