@@ -11,7 +11,7 @@ use protocol::turn::StopReason;
 use protocol::{Event, SessionId, methods};
 use serde_json::{Value, json};
 
-/// What the model asks in these stories.
+/// The questions of the model in these stories.
 fn questions() -> Value {
     json!([
         { "header": "Storage", "question": "Where are the notes kept?", "options": [
@@ -52,7 +52,7 @@ impl World {
             "answers": answers })
     }
 
-    /// What the model was told in the end, and how the question was closed.
+    /// The words that the model was told in the end, and how the question was closed.
     async fn told(self) -> (String, PermissionOutcome) {
         let events = self.client.until_end(&self.session, StopReason::EndTurn).await;
         let outcome = events.into_iter().find_map(|event| match event {

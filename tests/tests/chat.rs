@@ -463,6 +463,36 @@ async fn a_question_that_stands_after_a_restart_is_answered_in_the_chat_at_once(
 }
 
 #[tokio::test]
+async fn what_the_model_asks_is_answered_in_the_chat_by_code_actions_and_in_words() {
+    let option = |label: &str, recommended: bool| json!({ "label": label, "recommended": recommended });
+    let questions = json!([
+        { "header": "Storage", "question": "Where?", "options": [option("A file", false), option("SQLite", true)] },
+        { "header": "Tests", "question": "Which?", "multiple": true, "options": [option("Unit", false), option("Fuzz", false)] },
+        { "header": "Name", "question": "How is it called?", "options": [option("notes", false), option("memo", false)] },
+    ]);
+    let answers = [Answer::calls("ask_user", json!({ "questions": questions })), Answer::says("Noted.")];
+    let world = World::new(answers, Profile::plain(), "## You\n\nKeep my notes.\n").await;
+    world.send().await;
+    world.until("question", |text| text.contains("**3 questions: Storage, Tests, Name**")).await;
+    world.choose(&world.chat, 0, "SQLite (recommended) (Storage)").await.unwrap();
+    world.until("the next question", |text| text.contains("*Next: Tests.*")).await;
+    world.choose(&world.chat, 0, "+ Fuzz (Tests)").await.unwrap();
+    world.choose(&world.chat, 0, "That is all: Fuzz (Tests)").await.unwrap();
+    let text = world.until("the last question", |text| text.contains("*Next: Name.*")).await;
+    world.client.replace(&world.chat, &text, &format!("{text}\njotter\n"));
+    world.choose(&world.chat, 0, "Answer with what you wrote (Name)").await.unwrap();
+    world.until("answer", |text| text.contains("Noted.")).await;
+    let told = world.model.asked()[1].last_results().join("\n");
+    assert_eq!(told, "The user answered:\n- Storage: SQLite\n- Tests: Fuzz\n- Name, in the user's own words: jotter");
+    let text = world.until_end().await;
+    assert!(text.contains("> → Storage: SQLite; Tests: Fuzz; Name: “jotter”"), "{text}");
+    for noise in ["window/showMessage", "textDocument/publishDiagnostics"] {
+        world.client.waive(noise);
+    }
+    world.client.finish().await;
+}
+
+#[tokio::test]
 async fn a_chat_whose_conversation_another_window_has_waits_there_until_something_is_sent() {
     let gate = Gate::default();
     let answers = [Answer::nothing().text("First line.\n").wait(&gate).text("Second line.\n")];

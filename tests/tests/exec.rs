@@ -239,6 +239,51 @@ fn without_a_terminal_a_command_is_refused_and_said() {
     assert!(!world.project().join("made").exists());
 }
 
+/// A script whose model asks, for the next two stories.
+fn asks() -> Value {
+    let option =
+        |label: &str, recommended: bool| json!({ "label": label, "description": "So.", "recommended": recommended });
+    let questions = json!([
+        { "header": "Storage", "question": "Where?", "options": [option("A file", false), option("SQLite", true)] },
+        { "header": "Tests", "question": "Which?", "multiple": true, "options": [option("Unit", false), option("Fuzz", false)] },
+        { "header": "Name", "question": "How is it called?", "options": [option("notes", false), option("memo", false)] },
+    ]);
+    one_call("ask_user", &json!({ "questions": questions }))
+}
+
+#[test]
+fn where_nobody_is_asked_what_is_assumed_is_said() {
+    let world = World::new();
+    for arguments in [&["exec"][..], &["exec", "--yes"]] {
+        let script = world.script(&asks());
+        let output = world.azimuth(&[arguments, &["--script", &script, "Keep my notes."]].concat());
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output));
+        for line in ["Storage: nobody was asked; assumed: SQLite", "Tests: nobody was asked; assumed: Unit"] {
+            assert!(text(&output).contains(line), "{}", text(&output));
+        }
+    }
+}
+
+#[test]
+fn on_a_terminal_each_question_of_a_form_is_answered_by_numbers_or_words() {
+    let world = World::new();
+    let script = world.script(&asks());
+    let mut terminal = world.terminal(&["exec", "--json", "--script", &script, "Keep my notes."]);
+    terminal.until("Enter for SQLite, or - to dismiss");
+    terminal.keys("3\n");
+    terminal.until("there is no such option, or more than one");
+    terminal.keys("\n");
+    terminal.until("Tests: Which?");
+    terminal.keys("2,1\n");
+    terminal.until("Name: How is it called?");
+    terminal.keys("the jotter\n");
+    let (code, shown) = terminal.end();
+    assert_eq!(code, Some(0), "{shown}");
+    for part in ["- Storage: SQLite", "- Tests: Unit, Fuzz", "- Name, in the user's own words: the jotter"] {
+        assert!(shown.contains(part), "`{part}` is not in:\n{shown}");
+    }
+}
+
 #[test]
 fn without_a_terminal_an_edit_is_refused_and_said() {
     let world = World::new();

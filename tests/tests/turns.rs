@@ -114,7 +114,7 @@ async fn the_user_changes_the_plan_and_the_model_is_told_at_its_next_round_or_wi
                     Go on by it";
     assert!(told.contains(expected), "{told}");
 
-    // What is changed between turns is told with the next prompt, also by a server that was started since.
+    // Changes between turns are told with the next prompt, also by a server that was started since.
     client.call::<methods::TurnPlan>(set(json!([step("Only this", "pending")]))).await;
     client.hang_up();
     client.ended().await;
@@ -147,8 +147,8 @@ async fn a_prompt_breaks_off_what_runs_and_a_waiting_one_goes_before_the_others(
     let params = json!({ "type": "now", "sessionId": session, "prompt": text("at once") });
     let queue = client.call::<methods::TurnQueue>(params).await;
     assert_eq!((queue.queue.len(), queue.queue.first()), (3, queue.added.as_ref()), "it goes first");
-    let mut events = client.until_end(&session, StopReason::Cancelled).await;
-    until_word(&client, &session).await;
+    client.until_end(&session, StopReason::Cancelled).await;
+    let mut events = client.until(&session, "a word", |event| matches!(event, Event::MessageDelta { .. })).await;
     let move_to = |id, to: u32| json!({ "type": "move", "sessionId": session, "queueId": id, "to": to });
     let moved = client.call::<methods::TurnQueue>(move_to(json!(two.added), 0)).await;
     assert_eq!(moved.queue.first(), two.added.as_ref());

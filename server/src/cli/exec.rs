@@ -18,7 +18,7 @@ use project::paths;
 use project::text::PositionEncoding;
 use protocol::editor::{EditorFormatParams, EditorFormatResult};
 use protocol::methods::{self, Request as Method};
-use protocol::permission::{PermissionAnswerParams, RuleOrigin};
+use protocol::permission::RuleOrigin;
 use protocol::review::{Decision, DecisionTarget, HunkState, Proposal, ReviewDecideParams, ReviewListParams};
 use protocol::session::Mode;
 use protocol::terminal::TerminalOpenParams;
@@ -291,14 +291,7 @@ impl Job {
                 };
                 let Some(chosen) = answered.map_err(Failure::new)? else { return cancel(connection, turn).await };
                 turn.refused |= chosen.refused;
-                let params = PermissionAnswerParams {
-                    session_id: turn.session.clone(),
-                    permission_id: chosen.permission_id,
-                    option_id: chosen.option_id,
-                    message: chosen.message,
-                    answers: chosen.answers,
-                };
-                ask::<methods::PermissionAnswer>(connection, params).await?;
+                ask::<methods::PermissionAnswer>(connection, chosen.params(turn.session.clone())).await?;
             }
             // A change that has landed is kept; it can be taken back in an editor.
             Event::ProposalChanged { proposal } if !proposal.landed => {

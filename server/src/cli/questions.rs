@@ -7,9 +7,11 @@ use std::path::Path;
 use hub::visible;
 use permission::{FOR_A_PERSON, steers_us};
 use protocol::form::{Form, FormAnswer, FormQuestion};
-use protocol::permission::{PermissionAbout, PermissionOption, PermissionOptionKind, PermissionRequest};
+use protocol::permission::{
+    PermissionAbout, PermissionAnswerParams, PermissionOption, PermissionOptionKind, PermissionRequest,
+};
 use protocol::review::{HunkState, Proposal};
-use protocol::{HunkId, PermissionId};
+use protocol::{HunkId, PermissionId, SessionId};
 use tokio::sync::mpsc;
 
 use super::signals::Signals;
@@ -104,6 +106,14 @@ pub(super) struct Chosen {
     pub(super) answers: Vec<FormAnswer>,
     /// True if it says no.
     pub(super) refused: bool,
+}
+
+impl Chosen {
+    /// The answer as the session takes it.
+    pub(super) fn params(self, session_id: SessionId) -> PermissionAnswerParams {
+        let Self { permission_id, option_id, message, answers, .. } = self;
+        PermissionAnswerParams { session_id, permission_id, option_id, message, answers }
+    }
 }
 
 /// The decision on a proposal's pending hunks.

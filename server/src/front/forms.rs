@@ -1,10 +1,13 @@
 //! A form that is filled in step by step, for fronts that can only offer a choice at a time.
 
-use protocol::form::{Form, FormAnswer, FormQuestion};
+use protocol::form::{Form, FormAnswer, FormOption, FormQuestion};
+use protocol::permission::{PermissionAnswerParams, PermissionOptionKind, PermissionRequest};
+use protocol::{PermissionId, SessionId};
+use serde::{Deserialize, Serialize};
 
 /// A form as far as it is filled in: the answers to its first questions, and the options that are chosen so far of the
 /// next one, if that takes several.
-#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct Filled {
     /// The answers.
@@ -19,6 +22,26 @@ pub(crate) struct Step {
     pub(crate) then: Filled,
 }
 
+/// How far a form is filled in, as a code action says it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct Fill {
+    pub(crate) session_id: SessionId,
+    pub(crate) permission_id: PermissionId,
+    pub(crate) filled: Filled,
+}
+
+/// The answer that sends what is filled in; none for a question that has no form.
+pub(crate) fn answer(
+    session_id: SessionId,
+    request: &PermissionRequest,
+    filled: Filled,
+) -> Option<PermissionAnswerParams> {
+    let option = request.options.iter().find(|option| option.kind == PermissionOptionKind::AllowOnce)?;
+    let (permission_id, option_id) = (request.permission_id.clone(), option.option_id.clone());
+    Some(PermissionAnswerParams { session_id, permission_id, option_id, message: None, answers: filled.answers })
+}
+
 impl Filled {
     /// The question that is to be answered next; none if all are.
     pub(crate) fn next<'f>(&self, form: &'f Form) -> Option<&'f FormQuestion> {
@@ -29,7 +52,7 @@ impl Filled {
     pub(crate) fn steps(&self, form: &Form) -> Vec<Step> {
         let Some(question) = self.next(form) else { return Vec::new() };
         let left = question.options.iter().enumerate().filter(|(place, _)| !self.open.contains(place));
-        let option = |(place, option): (usize, &protocol::form::FormOption)| {
+        let option = |(place, option): (usize, &FormOption)| {
             let chosen = self.open.iter().copied().chain([place]).collect();
             let recommended = if option.recommended { " (recommended)" } else { "" };
             let plus = if question.multiple { "+ " } else { "" };
@@ -62,8 +85,6 @@ impl Filled {
 
 #[cfg(test)]
 mod tests {
-    use protocol::form::FormOption;
-
     use super::*;
 
     fn question(multiple: bool) -> FormQuestion {

@@ -9,6 +9,7 @@
 mod document;
 mod forms;
 mod transcript;
+mod written;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -19,7 +20,6 @@ use hub::board::Reviews;
 use hub::chat_name::{CHAT, is_chat};
 use hub::config::ChatAnswers;
 use hub::{Connection, DocumentEdit, Editor, Error};
-use project::buffers::Buffers;
 use project::files::{self, FileError};
 use protocol::session::{SessionNewParams, SessionOpenParams};
 use protocol::turn::{TurnStartParams, TurnSteerParams};
@@ -30,11 +30,11 @@ use tokio::time::Instant;
 
 use self::document::{MARK, Place, Prompt, lacks, read, session_line, switched};
 use self::forms::Standing;
-pub(super) use self::forms::{Fill, answer};
 use self::transcript::Transcript;
+use self::written::written;
 use super::abilities::Abilities;
 use super::{commands, review};
-use crate::front::forms::Filled;
+use crate::front::forms::{Fill, Filled};
 use crate::front::settings::Settings;
 use crate::front::{mentions, names};
 
@@ -661,19 +661,4 @@ impl Chat {
         self.refusals = 0;
         true
     }
-}
-
-/// A prompt as it is written into a chat: [`mentions::blocks`] makes the same of it. Blocks.
-fn written(prompt: &[PromptBlock], folders: &[PathBuf], buffers: &Buffers) -> String {
-    let mention = |uri: &str| names::path(uri).map(|path| mentions::written(&path, folders, buffers));
-    let parts = prompt.iter().filter_map(|block| match block {
-        PromptBlock::Text { text } => Some(document::quoted(text.trim_end())),
-        PromptBlock::File { uri } => mention(uri),
-        PromptBlock::Range { uri, range } | PromptBlock::Selection { uri, range, .. } => {
-            let [first, last] = range.lines().map(|line| line.saturating_add(1));
-            mention(uri).map(|name| format!("{name}:{first}-{last}"))
-        }
-        PromptBlock::Image { .. } => None,
-    });
-    parts.collect::<Vec<_>>().join("\n\n")
 }

@@ -11,10 +11,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::abilities::{Abilities, LLM_GENERATED};
-use super::chat::Fill;
 use super::error;
 use super::messages::{Document, ExecuteCommand, typed};
 use super::workflows::Start;
+use crate::front::forms::Fill;
 
 /// Accepts a hunk. Takes a [`Target`] with a hunk.
 pub(super) const ACCEPT: &str = "azimuth.review.accept";

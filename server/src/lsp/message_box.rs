@@ -6,9 +6,8 @@ use protocol::event::Severity;
 use protocol::permission::{PermissionAnswerParams, PermissionOptionKind, PermissionRequest};
 use serde_json::{Value, json};
 
-use super::chat;
 use super::convert;
-use crate::front::forms::Filled;
+use crate::front::forms::{Filled, answer};
 
 /// A question, as far as it is answered.
 pub(super) struct Boxes {
@@ -62,7 +61,7 @@ impl Boxes {
             if self.filled.next(form).is_some() {
                 return Next::Box;
             }
-            let answer = chat::answer(self.session.clone(), &self.request, self.filled.clone());
+            let answer = answer(self.session.clone(), &self.request, self.filled.clone());
             return answer.map_or(Next::Nothing, Next::Answer);
         }
         let Some(option) = self.request.options.iter().find(|option| option.name == title) else {

@@ -1,6 +1,6 @@
 --- Forms of the model's questions: what is filled in, its lines, and what a key on a line does.
 ---
---- What is filled in stays while the question is open, also where its window is put away.
+--- Answers stay while the question is open, also where its window is put away.
 
 local blocks = require("azimuth.render.block")
 local text = require("azimuth.text")
@@ -12,16 +12,16 @@ local M = {}
 ---@field chosen table<integer, true> The options, by their places from 1.
 ---@field other? string
 
---- What a line of a form is for: an option of a question, or the user's own words without one.
+--- The use of a line of a form: an option of a question, or the user's own words without one.
 ---@class azimuth.form.Target
 ---@field question integer
 ---@field option? integer
 
---- What is filled in of each open form, by the ids of their questions.
+--- The answers to each open form, by the ids of their questions.
 ---@type table<string, azimuth.form.Answer[]>
 local filled = {}
 
---- What is filled in; what is recommended at the beginning.
+--- The answers so far; at the beginning what is recommended.
 ---@param request azimuth.PermissionRequest
 ---@return azimuth.form.Answer[]
 local function answers_of(request)
@@ -135,7 +135,7 @@ function M.draw(into, request)
   return targets
 end
 
---- What was answered, such as `Storage: SQLite; Tests: Unit, “and a bench”`.
+--- The answers in words, such as `Storage: SQLite; Tests: Unit, “and a bench”`.
 ---@param request azimuth.PermissionRequest
 ---@param answers azimuth.FormAnswer[]
 ---@return string

@@ -279,7 +279,7 @@ local function fill(bufnr, into)
   vim.bo[bufnr].modifiable = false
 end
 
---- What each line of the form in the window is for.
+--- The use of each line of the form in the window.
 ---@type table<integer, azimuth.form.Target>
 local targets = {}
 

@@ -51,7 +51,7 @@ class Asked {
       this.other);
   }
 
-  /** What is filled in. */
+  /** The answer as it is filled in. */
   answer(): FormAnswer {
     const chosen = this.options.flatMap((input, place) => (input.checked ? [place] : []));
     const other = this.other.value.trim();
@@ -72,7 +72,7 @@ class Asked {
   }
 }
 
-/** What was filled in, such as `Storage: SQLite; Tests: Unit, “and a bench”`. */
+/** Answers in words, such as `Storage: SQLite; Tests: Unit, “and a bench”`. */
 export function filledInWords(request: PermissionRequest, answers: readonly FormAnswer[]): string {
   return (request.form?.questions ?? []).map((question, number) => {
     const { chosen = [], other } = answers[number] ?? {};

@@ -242,7 +242,7 @@ try {
   await reader.close();
   told('the session is exported as a page that loads nothing, and its last answer is copied');
 
-  // What the model asks, filled in by keys alone.
+  // A form of the model, filled in by keys alone.
   await text.fill('Keep my notes.');
   await press('Enter');
   const form = frame.locator('.entry.question.open form');

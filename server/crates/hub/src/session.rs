@@ -26,6 +26,7 @@ pub(super) mod load;
 mod models;
 mod overlay;
 mod parts;
+mod plan;
 mod problems;
 mod prompts;
 mod reading;

@@ -39,7 +39,7 @@ pub enum PermissionAbout {
     Program,
     /// Spending more than the user's budget.
     Budget,
-    /// What the model wants to know, which is in the request's form. The option that allows sends what is filled in.
+    /// The model's own questions, in the request's form. The option that allows sends what is filled in.
     Form,
 }
 

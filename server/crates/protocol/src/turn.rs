@@ -46,7 +46,8 @@ pub struct TurnSteerParams {
     pub prompt: Vec<PromptBlock>,
 }
 
-/// Parameters of `azimuth/turn/queue`: add a prompt for after the running turn or in its place, take one back, or move it.
+/// Parameters of `azimuth/turn/queue`: add a prompt for after the running turn or in its place, take one back, or move
+/// it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 pub enum TurnQueueParams {

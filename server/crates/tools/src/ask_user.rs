@@ -65,7 +65,7 @@ pub(crate) struct Question {
 pub(crate) struct Choice {
     /// The option in one to five words.
     label: String,
-    /// What it leads to, or what it costs, in a sentence.
+    /// The consequence or the cost of it, in a sentence.
     #[serde(default)]
     description: String,
     /// True for the option that you recommend.

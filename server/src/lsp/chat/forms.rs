@@ -4,13 +4,11 @@ use std::sync::Arc;
 
 use hub::Error;
 use protocol::methods;
-use protocol::permission::{PermissionAnswerParams, PermissionOptionKind, PermissionRequest};
-use protocol::{PermissionId, SessionId};
-use serde::{Deserialize, Serialize};
+use protocol::permission::PermissionRequest;
 use serde_json::{Value, json};
 
 use super::{Chat, Chats, Post, View, lock};
-use crate::front::forms::{Filled, Step};
+use crate::front::forms::{Fill, Filled, Step, answer};
 use crate::lsp::abilities::Abilities;
 use crate::lsp::commands;
 
@@ -19,26 +17,6 @@ use crate::lsp::commands;
 pub(super) struct Standing {
     pub(super) request: PermissionRequest,
     pub(super) filled: Filled,
-}
-
-/// How far a form is filled in, as a code action says it.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(in crate::lsp) struct Fill {
-    session_id: SessionId,
-    permission_id: PermissionId,
-    filled: Filled,
-}
-
-/// The answer that sends what is filled in; none for a question that has no form.
-pub(in crate::lsp) fn answer(
-    session_id: SessionId,
-    request: &PermissionRequest,
-    filled: Filled,
-) -> Option<PermissionAnswerParams> {
-    let option = request.options.iter().find(|option| option.kind == PermissionOptionKind::AllowOnce)?;
-    let (permission_id, option_id) = (request.permission_id.clone(), option.option_id.clone());
-    Some(PermissionAnswerParams { session_id, permission_id, option_id, message: None, answers: filled.answers })
 }
 
 impl Standing {

@@ -1,4 +1,4 @@
-//! What a turn tells the user in words that are its own.
+//! The words of a turn to the user that are its own.
 
 use protocol::Event;
 use protocol::event::Severity;

@@ -46,7 +46,6 @@ use tokio::sync::oneshot;
 use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 
-pub(super) use self::plan::Plan;
 use self::preparation::GivenAnswer;
 pub(super) use self::preparation::{Prepared, post_as};
 pub(super) use self::routes::register;

@@ -16,7 +16,7 @@ use protocol::content::Usage;
 use protocol::event::{ApplyOutcome, SeenOccasion};
 use protocol::mode::{Edits, Mode};
 use protocol::model::{SwitchReason, ThinkingLevel};
-use protocol::permission::{PermissionAbout, PermissionOutcome, PermissionRequest};
+use protocol::permission::{PermissionAbout, PermissionRequest};
 use protocol::review::{AutoScope, Decision, HunkState, Proposal};
 use protocol::session::{Purpose, SessionInfo, Terms};
 use protocol::turn::StopReason;
@@ -26,7 +26,7 @@ use super::checkpoints::Checkpoints;
 use super::facts::Gathered;
 use super::halves::{self, Half, Told};
 use super::models::Chosen;
-use super::prompts::Plan;
+use super::plan::Plan;
 use super::terminals;
 use crate::clock::now;
 
@@ -162,6 +162,7 @@ impl State {
         self.checkpoints.apply(event);
         self.terminals.apply(event);
         self.gathered.apply(event);
+        self.plan.apply(event);
         let mut told = std::mem::take(&mut self.told);
         told.apply(event, || self.halves());
         self.told = told;
@@ -212,18 +213,8 @@ impl State {
                 self.asked.insert(request.permission_id.clone());
                 self.questions.insert(request.permission_id.clone(), request.clone());
             }
-            Event::PermissionAnswered { permission_id, outcome } => {
-                let (PermissionOutcome::Selected { .. }
-                | PermissionOutcome::Cancelled
-                | PermissionOutcome::TimedOut
-                | PermissionOutcome::Moot) = outcome;
-                self.questions.remove(permission_id);
-            }
-            Event::PlanUpdated { .. } => self.plan.apply(event),
-            Event::Noted { .. } => {
-                self.untold.clear();
-                self.plan.apply(event);
-            }
+            Event::PermissionAnswered { permission_id, .. } => drop(self.questions.remove(permission_id)),
+            Event::Noted { .. } => self.untold.clear(),
             Event::ReviewDecided { proposal_id, hunk_ids, decision, message } => {
                 self.decided(proposal_id, hunk_ids.len(), *decision, message.as_deref());
             }
@@ -255,6 +246,7 @@ impl State {
             | Event::EditDelta { .. }
             | Event::MessageDiscarded { .. }
             | Event::Retrying { .. }
+            | Event::PlanUpdated { .. }
             | Event::ToolCallStarted { .. }
             | Event::ToolCallEnded { .. }
             | Event::PermissionJudged { .. }

@@ -129,7 +129,7 @@ impl Questions {
 /// Checks that these are answers to a form.
 ///
 /// # Errors
-/// What does not fit.
+/// Something does not fit.
 fn fits(form: Option<&Form>, answers: &[FormAnswer]) -> Result<(), String> {
     let questions = form.map(|form| form.questions.as_slice()).unwrap_or_default();
     if !answers.is_empty() && answers.len() != questions.len() {

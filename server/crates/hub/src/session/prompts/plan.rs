@@ -1,7 +1,6 @@
-//! The plan of the session's task: what the model made of it, what the user did to it since, and what the model is told
-//! of that.
+//! Changes of the plan by the user, and how the model is told of them.
 
-use protocol::content::{PlanEntry, PlanEntryStatus};
+use protocol::content::PlanEntry;
 use protocol::terminal::Done;
 use protocol::turn::TurnPlanParams;
 use protocol::{ErrorCode, Event, TurnId};
@@ -10,71 +9,10 @@ use super::Caller;
 use crate::Error;
 use crate::session::Session;
 
-/// The beginning of the note that tells the model of the user's changes, by which the log shows that it was told.
-const CHANGED: &str = "The user changed the plan.";
 /// How many steps a plan has at most: the model's, and as many more as somebody may want to note down.
 const MOST_STEPS: usize = 50;
 /// How long a step is at most, in characters, as for the model.
 const LONGEST_STEP: usize = 200;
-
-/// The plan, by the log.
-#[derive(Debug, Default)]
-pub(in crate::session) struct Plan {
-    steps: Vec<PlanEntry>,
-    /// The turn that made it, in which it is shown.
-    made_in: Option<TurnId>,
-    /// The turn that works on it.
-    worked_on_in: Option<TurnId>,
-    /// True if the user changed it and the model was not told.
-    is_news: bool,
-}
-
-impl Plan {
-    /// Takes in an event of the log.
-    pub(in crate::session) fn apply(&mut self, event: &Event) {
-        match event {
-            Event::PlanUpdated { turn_id, entries, by_user } => {
-                self.steps.clone_from(entries);
-                self.made_in = Some(turn_id.clone());
-                self.is_news = *by_user;
-                if !by_user {
-                    self.worked_on_in = Some(turn_id.clone());
-                }
-            }
-            Event::Noted { turn_id, text } if text.starts_with(CHANGED) => {
-                self.is_news = false;
-                self.worked_on_in = Some(turn_id.clone());
-            }
-            _ => {}
-        }
-    }
-
-    /// The steps that this turn works on; none if it has nothing to do with the plan.
-    pub(super) fn of_turn(&self, turn: Option<&TurnId>) -> Vec<PlanEntry> {
-        let is_its = turn.is_some() && self.worked_on_in.as_ref() == turn;
-        if is_its { self.steps.clone() } else { Vec::new() }
-    }
-
-    /// The note on what the user changed, if the model was not told.
-    fn news(&self) -> Option<String> {
-        if !self.is_news {
-            return None;
-        }
-        if self.steps.is_empty() {
-            return Some(format!("{CHANGED} There is none any more."));
-        }
-        let steps = self.steps.iter().map(|step| {
-            let status = match step.status {
-                PlanEntryStatus::Pending => "pending",
-                PlanEntryStatus::InProgress => "in_progress",
-                PlanEntryStatus::Completed => "completed",
-            };
-            format!("- {status}: {}", step.content)
-        });
-        let steps: Vec<_> = steps.collect();
-        Some(format!("{CHANGED} It is now:\n{}\nGo on by it, and keep its steps when you update it.", steps.join("\n")))
-    }
-}
 
 impl Session {
     /// Sets the plan as the user wants it.
