@@ -2836,7 +2836,7 @@ export type PermissionAbout =
   | 'program'
   /** Spending more than the user's budget. */
   | 'budget'
-  /** What the model wants to know, which is in the request's form. The option that allows sends what is filled in. */
+  /** The model's own questions, in the request's form. The option that allows sends what is filled in. */
   | 'form';
 
 /** Parameters of `azimuth/permission/answer`. */

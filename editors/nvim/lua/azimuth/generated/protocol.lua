@@ -1522,7 +1522,7 @@
 ---| "trust" # Trust in the workspace: with it, what the workspace supplies may run, and what it allows counts.
 ---| "program" # Starting a program that comes with the project, such as a language server, in its current form.
 ---| "budget" # Spending more than the user's budget.
----| "form" # What the model wants to know, which is in the request's form. The option that allows sends what is filled in.
+---| "form" # The model's own questions, in the request's form. The option that allows sends what is filled in.
 
 ---Parameters of `azimuth/permission/answer`.
 ---@class azimuth.PermissionAnswerParams
