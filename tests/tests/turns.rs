@@ -89,7 +89,7 @@ async fn the_user_changes_the_plan_and_the_model_is_told_at_its_next_round_or_wi
     ];
     let model = ModelServer::start(answers).await;
     let (setup, project) = (Setup::model(&model, Wire::Anthropic), Project::new([]));
-    setup.configure(&(Setup::configuration(&model, Wire::Anthropic) + "plan_reminders = 0\n"));
+    setup.configure(&format!("plan_reminders = 0\n{}", Setup::configuration(&model, Wire::Anthropic)));
     let mut client = Client::start(&setup, &project, Profile::panel()).await;
     let session = client.new_session().await;
     client.prompt(&session, "Mend it.").await;
