@@ -116,6 +116,7 @@ async fn the_user_changes_the_plan_and_the_model_is_told_at_its_next_round_or_wi
 
     // Changes between turns are told with the next prompt, also by a server that was started since.
     client.call::<methods::TurnPlan>(set(json!([step("Only this", "pending")]))).await;
+    client.until(&session, "the plan", |event| matches!(event, Event::PlanUpdated { .. })).await;
     client.hang_up();
     client.ended().await;
     let client = Client::start(&setup, &project, Profile::panel()).await;
