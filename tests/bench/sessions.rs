@@ -84,6 +84,7 @@ fn prompt(text: &str) -> Event {
         model: "m".into(),
         mode: Mode::Agent,
         thinks: None,
+        compacts: false,
     }
 }
 

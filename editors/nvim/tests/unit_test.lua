@@ -72,7 +72,7 @@ function T.a_hand_over_is_a_card_that_can_be_corrected_and_goes_with_those_that_
   table.insert(events, { type = "compactionTakenBack", compactionId = "c" })
   state = folded(events)
   support.equal(state.handovers, {})
-  support.equal(render.entry(state.entries[2]).lines[1], "The hand-over is taken back")
+  support.equal(render.entry(state.entries[2]).lines[1], "The handover is taken back")
 end
 
 function T.deltas_are_replaced_by_the_whole_message()

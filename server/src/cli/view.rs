@@ -133,7 +133,7 @@ impl<W: Write> View<W> {
                 self.line(&style.dim(format!("the context filled up: {calls} old tool results were left out")))
             }
             Entry::Compacting => {
-                self.line(&style.dim("a hand-over is written for the earlier part of the conversation"))
+                self.line(&style.dim("a handover is written for the earlier part of the conversation"))
             }
             Entry::Compacted(compaction) => {
                 self.line(&style.dim(words::of_handover(compaction)))?;

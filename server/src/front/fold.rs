@@ -80,11 +80,11 @@ pub(crate) enum Entry<'e> {
     Notice { severity: Severity, text: &'e str },
     /// The results of so many calls were left out of the context.
     Trimmed { calls: usize },
-    /// A hand-over is being written for the earlier part of the conversation.
+    /// A handover is being written for the earlier part of the conversation.
     Compacting,
-    /// A hand-over has taken the place of the earlier part of the conversation.
+    /// A handover has taken the place of the earlier part of the conversation.
     Compacted(&'e Compaction),
-    /// The user corrected a hand-over, or took it back.
+    /// The user corrected a handover, or took it back.
     HandoverChanged { is_back: bool },
     /// A turn ended, which used this with the sessions that its calls started. `is_unpriced` is true for the first one
     /// that used a model whose price is not known.
@@ -232,10 +232,10 @@ impl Fold {
             Event::CheckpointRestored { direction, files, .. } => Entry::Restored { direction: *direction, files },
             protocol::spoken!() => return event.spoken().map(|(severity, text)| Entry::Notice { severity, text }),
             Event::ContextTrimmed { tool_call_ids, .. } => Entry::Trimmed { calls: tool_call_ids.len() },
-            Event::Compacting { .. } => Entry::Compacting,
-            Event::Compacted { compaction, .. } => Entry::Compacted(compaction),
-            Event::CompactionCorrected { .. } => Entry::HandoverChanged { is_back: false },
-            Event::CompactionTakenBack { .. } => Entry::HandoverChanged { is_back: true },
+            Event::Compacting { .. }
+            | Event::Compacted { .. }
+            | Event::CompactionCorrected { .. }
+            | Event::CompactionTakenBack { .. } => return of_handover(event),
             Event::TurnEnded { stop_reason, error, usage, cost, .. } => {
                 self.turn_ended(*stop_reason, error.as_deref(), *usage, *cost)
             }
@@ -253,7 +253,7 @@ impl Fold {
             | Event::SideAsked { .. }
             | Event::ContextUsed { .. }
             // These show in something else: what was allowed in its call, what was decided or applied in the proposal,
-            // why there is no hand-over in the question about that.
+            // why there is no handover in the question about that.
             | Event::CompactionFailed { .. }
             | Event::PermissionJudged { .. }
             | Event::ReviewDecided { .. }
@@ -366,6 +366,17 @@ fn waits(waited: bool, event: &Event) -> bool {
         | Event::TurnEnded { .. } => false,
         _ => waited,
     }
+}
+
+/// The entry of an event about a handover.
+fn of_handover(event: &Event) -> Option<Entry<'_>> {
+    Some(match event {
+        Event::Compacting { .. } => Entry::Compacting,
+        Event::Compacted { compaction, .. } => Entry::Compacted(compaction),
+        Event::CompactionCorrected { .. } => Entry::HandoverChanged { is_back: false },
+        Event::CompactionTakenBack { .. } => Entry::HandoverChanged { is_back: true },
+        _ => return None,
+    })
 }
 
 /// An entry about a request that failed: it is made again, or another model goes on.

@@ -51,16 +51,16 @@ pub(crate) fn of_answer(question: &PermissionRequest, outcome: &PermissionOutcom
     }
 }
 
-/// That a hand-over stands for the earlier part of a conversation, with how much shorter it is.
+/// That a handover stands for the earlier part of a conversation, with how much shorter it is.
 pub(crate) fn of_handover(compaction: &Compaction) -> String {
     let Compaction { before, after, .. } = compaction;
     let (before, after) = (tokens(*before), tokens(*after));
-    format!("A hand-over stands for the earlier part of the conversation: {after} tokens instead of {before}.")
+    format!("A handover stands for the earlier part of the conversation: {after} tokens instead of {before}.")
 }
 
-/// That the user changed a hand-over.
+/// That the user changed a handover.
 pub(crate) fn of_changed_handover(is_back: bool) -> &'static str {
-    if is_back { "The hand-over is taken back." } else { "The hand-over is corrected." }
+    if is_back { "The handover is taken back." } else { "The handover is corrected." }
 }
 
 /// A number of tokens as people say it: `12.3k`.

@@ -47,6 +47,8 @@ impl Progress {
                 Some(Step::Create(json!({ "token": token(session, turn_id) })))
             }
             Event::ToolCallStarted { title, .. } => self.report(session, title),
+            Event::Compacting { .. } => self.report(session, "Writing a handover"),
+            Event::Compacted { .. } => self.report(session, THINKING),
             Event::ChildWorked { model, doing, .. } => {
                 self.report(session, &format!("{model}: {}", doing.as_deref().unwrap_or(THINKING)))
             }

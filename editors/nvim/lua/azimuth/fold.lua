@@ -61,7 +61,7 @@ local M = {}
 ---@field direction? azimuth.Direction
 ---@field turn_ids? azimuth.TurnId[] Of an undo or redo, newest first.
 ---@field formatted? azimuth.Event.Formatted
----@field compaction? azimuth.Compaction Of a hand-over; `text` has its notes, and `how_changed` what the user did with it.
+---@field compaction? azimuth.Compaction Of a handover; `text` has its notes, and `how_changed` what the user did with it.
 ---@field how_changed? "corrected"|"taken_back"
 
 ---@class azimuth.TurnChange
@@ -102,8 +102,8 @@ local M = {}
 ---@field entries (azimuth.Entry|false)[] From first to last; `false` where a message was voided.
 ---@field running? azimuth.TurnId The turn that runs.
 ---@field retrying? azimuth.Retrying The request that is tried again.
----@field compacting boolean Whether a hand-over is being written.
----@field handovers azimuth.CompactionId[] The hand-overs that stand, the last one at the conversation's beginning.
+---@field compacting boolean Whether a handover is being written.
+---@field handovers azimuth.CompactionId[] The handovers that stand, the last one at the conversation's beginning.
 ---@field queue azimuth.Queued[]
 ---@field questions azimuth.PermissionRequest[] The open questions, the oldest first.
 ---@field proposals table<azimuth.ProposalId, azimuth.Proposal> All proposals as they are now.

@@ -1,5 +1,5 @@
---- `:Azimuth compact` and `:Azimuth handover`: has a hand-over stand for the earlier part of the conversation, corrects its
---- notes in a buffer of their own, and takes it back (docs/usage.md).
+--- `:Azimuth compact` and `:Azimuth handover`: writes a handover for the earlier part of the conversation, corrects its notes
+--- in a buffer of their own, and takes it back (docs/long-work.md).
 
 local client = require("azimuth.client")
 local protocol = require("azimuth.generated.protocol")
@@ -8,20 +8,23 @@ local M = {}
 
 local requests = protocol.requests
 
+--- So many milliseconds `:write` waits for the server's word.
+local PATIENCE = 3000
+
 ---@param message string
 ---@param level? integer
 local function say(message, level)
   vim.notify("Azimuth: " .. message, level or vim.log.levels.WARN)
 end
 
---- The session that is shown, and its last hand-over that stands.
+--- The session that is shown, and its last handover that stands.
 ---@return azimuth.SessionId?
 ---@return azimuth.Entry?
 local function last()
   local session_id, state = client.session(), client.state()
   local id = state and state.handovers[#state.handovers]
   if not session_id or not state or not id then
-    say("no hand-over stands in this conversation. :Azimuth compact has one written.")
+    say("no handover stands in this conversation. :Azimuth compact writes one.")
     return nil, nil
   end
   return session_id, require("azimuth.fold.entries").find(state, "handover", id)
@@ -30,17 +33,21 @@ end
 ---@param request string
 ---@param params table
 ---@param done string
-local function ask(request, params, done)
+---@param taken? fun() The server has taken it.
+local function ask(request, params, done, taken)
   client.request(request, params, function(err)
     if err then
       say(err.message, vim.log.levels.ERROR)
-    else
-      say(done, vim.log.levels.INFO)
+      return
     end
+    if taken then
+      taken()
+    end
+    say(done, vim.log.levels.INFO)
   end)
 end
 
---- Opens the notes of the last hand-over; writing the buffer has the model read them as they are then.
+--- Opens the notes of the last handover; writing the buffer has the model read them as they are then.
 local function correct()
   local session_id, entry = last()
   if not session_id or not entry then
@@ -61,12 +68,18 @@ local function correct()
       buffer = bufnr,
       callback = function()
         local written = table.concat(vim.api.nvim_buf_get_lines(bufnr, 0, -1, false), "\n")
-        vim.bo[bufnr].modified = false
-        ask(
-          requests.compaction_correct,
-          { sessionId = session_id, compactionId = id, written = written },
-          "the hand-over is corrected: the model reads your text from now on."
-        )
+        local params = { sessionId = session_id, compactionId = id, written = written }
+        local is_taken = false
+        ask(requests.compaction_correct, params, "the handover is corrected: the model reads your text from now on.", function()
+          is_taken = true
+          if vim.api.nvim_buf_is_valid(bufnr) then
+            vim.bo[bufnr].modified = false
+          end
+        end)
+        -- `:wq` closes the buffer only once the server has the text.
+        vim.wait(PATIENCE, function()
+          return is_taken
+        end, 20)
       end,
     })
   end
@@ -80,7 +93,7 @@ local function take_back()
     ask(
       requests.compaction_undo,
       { sessionId = session_id, compactionId = entry.compaction.compactionId },
-      "the hand-over is taken back: the model sees the messages again for which it stood."
+      "the handover is taken back: the model sees the replaced messages again."
     )
   end
 end

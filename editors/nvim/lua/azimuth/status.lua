@@ -50,7 +50,7 @@ function M.doing(state)
     local seconds = M.seconds_left(state)
     return seconds and ("tries again in %d s"):format(seconds) or "tries again"
   elseif state.compacting then
-    return "writes a hand-over"
+    return "writes a handover"
   elseif state.running then
     return "works"
   end

@@ -9,7 +9,7 @@ import type {
 import { type AcceptEdits, type Asked, asked, begin, type Fill, fold, type Groups, openProposals, type SessionState, spoken } from '../session/fold';
 import { corrected, waitingInWords, type Terminals } from '../terminal/state';
 import { autoInWords, changedFiles, formattedInWords, restoredFiles, switchInWords, type FileNews } from './news';
-import { type HandoverEntry, handoverOf, takenBackWith } from './handover';
+import { type HandoverEntry, handoverOf, settle, takeBack } from './handover';
 import { isSame, textOnly, whole } from './images';
 import { answerKey, promptKey } from './keys';
 import { Commands, fresh, type OwnEntry, type ToolEntry } from './ran';
@@ -380,10 +380,12 @@ export class Chat {
         });
         break;
       case 'compacting':
-        this.doing = 'Writing a hand-over';
+        this.doing = 'Writing a handover';
         break;
       case 'compacted':
+        this.doing = 'Thinking';
         this.add(`h${event.compaction.compactionId}`, handoverOf(event.compaction));
+        settle(this.entries).forEach((entry) => this.touch(entry));
         break;
       case 'compactionCorrected': {
         const entry = this.byKey.get(`h${event.compactionId}`);
@@ -393,10 +395,8 @@ export class Chat {
         break;
       }
       case 'compactionTakenBack':
-        for (const entry of takenBackWith(this.entries, event.compactionId)) {
-          entry.takenBack = true;
-          this.touch(entry);
-        }
+        takeBack(this.entries, event.compactionId);
+        settle(this.entries).forEach((entry) => this.touch(entry));
         break;
       case 'turnEnded':
         this.ended(seq, event);

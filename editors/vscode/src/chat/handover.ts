@@ -1,27 +1,41 @@
-// Hand-overs, each of which stands for the earlier part of the conversation. Pure.
+// Handovers, each of which stands for the earlier part of the conversation. Pure.
 
 import type { Compaction, CompactionId } from '../generated/protocol';
 
-/** A hand-over in the transcript. */
+/** A handover in the transcript. */
 export interface HandoverEntry {
   kind: 'handover';
   compaction: Compaction;
-  /** What the model reads of the part that a model wrote: the user may have corrected it. */
+  /** The notes that the model reads: a model's, or the user's in their place. */
   written: string;
   corrected: boolean;
   takenBack: boolean;
+  /** True if a later one stands for it. */
+  replaced: boolean;
 }
 
-/** The content of the entry of a hand-over that was just written. */
+/** The content of the entry of a handover that was just written. */
 export function handoverOf(compaction: Compaction): HandoverEntry {
-  return { kind: 'handover', compaction, written: compaction.written ?? '', corrected: false, takenBack: false };
+  return { kind: 'handover', compaction, written: compaction.written ?? '', corrected: false, takenBack: false, replaced: false };
 }
 
-/** The entries that are taken back with this one: later hand-overs stand on it. */
-export function takenBackWith<E extends { kind: string }>(entries: readonly E[], id: CompactionId): (E & HandoverEntry)[] {
-  const handovers = entries.filter((entry): entry is E & HandoverEntry => entry.kind === 'handover');
+/** Takes back a handover and the later ones, which stand on it. */
+export function takeBack(entries: readonly { kind: string }[], id: CompactionId): void {
+  const handovers = handoversOf(entries);
   const at = handovers.findIndex(({ compaction }) => compaction.compactionId === id);
-  return at < 0 ? [] : handovers.slice(at).filter(({ takenBack }) => !takenBack);
+  for (const entry of at < 0 ? [] : handovers.slice(at)) entry.takenBack = true;
+}
+
+/** Notes which handovers are replaced by a later one. Gives all of them. */
+export function settle<E extends { kind: string }>(entries: readonly E[]): (E & HandoverEntry)[] {
+  const handovers = handoversOf(entries);
+  const last = handovers.findLast(({ takenBack }) => !takenBack);
+  for (const entry of handovers) entry.replaced = entry !== last && !entry.takenBack;
+  return handovers;
+}
+
+function handoversOf<E extends { kind: string }>(entries: readonly E[]): (E & HandoverEntry)[] {
+  return entries.filter((entry): entry is E & HandoverEntry => entry.kind === 'handover');
 }
 
 /** How much shorter the conversation is, such as `21.3k tokens instead of 153k`. */

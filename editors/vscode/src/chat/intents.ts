@@ -106,7 +106,7 @@ async function complete({ requestId, text, cursor }: Extract<Intent, { type: 'co
   tell({ type: 'completions', requestId, ...(result === undefined ? {} : { result }) });
 }
 
-/** Does something with a hand-over of the session that is shown. */
+/** Does something with a handover of the session that is shown. */
 async function handover({ session }: Hands, act: (sessionId: SessionId) => Promise<unknown>): Promise<void> {
   await act(await session.some());
 }

@@ -227,9 +227,9 @@ export type Intent =
   | { type: 'pickAcceptEdits' }
   /** Undo or redo what a turn did to files; with `andLater`, what the turns after it did, too. The host shows it first. */
   | { type: 'restore'; direction: Direction; turnId: TurnId; andLater: boolean }
-  /** Have the model read another text in place of the notes of a hand-over. */
+  /** Have the model read another text in place of the notes of a handover. */
   | { type: 'correctHandover'; compactionId: CompactionId; written: string }
-  /** Have the model see what a hand-over stands for. */
+  /** Have the model see what a handover stands for. */
   | { type: 'takeHandoverBack'; compactionId: CompactionId }
   /** The next three are answered with `attach`, unless the user changes their mind. */
   | { type: 'attachSelection' }

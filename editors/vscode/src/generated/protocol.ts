@@ -183,13 +183,13 @@ export interface Requests {
    */
   'azimuth/checkpoint/redo': { params: CheckpointRestoreParams; result: CheckpointRestoreResult };
   /**
-   * Replaces what a model wrote of a hand-over. The model reads the new text from the next request on.
+   * Replaces what a model wrote of a handover. The model reads the new text from the next request on.
    *
    * Errors: `notFound`, `turnRunning`, `sessionLocked`, `storeFailed`, `operationFailed`.
    */
   'azimuth/compaction/correct': { params: CompactionCorrectParams; result: Done };
   /**
-   * Takes a hand-over back: from the next request on the model sees the messages again for which it stood.
+   * Takes a handover back: from the next request on the model sees the messages again for which it stood.
    *
    * Errors: `notFound`, `turnRunning`, `sessionLocked`, `storeFailed`, `operationFailed`.
    */
@@ -836,9 +836,9 @@ export interface ClientCapabilities {
   query?: boolean;
 }
 
-/** A hand-over: the text that stands for the beginning of a conversation. */
+/** A handover: the text that stands for the beginning of a conversation. */
 export interface Compaction {
-  /** The hand-over. */
+  /** The handover. */
   compactionId: CompactionId;
   /** The reason. */
   reason: CompactionReason;
@@ -860,13 +860,13 @@ export interface Compaction {
 export interface CompactionCorrectParams {
   /** The session. */
   sessionId: SessionId;
-  /** The hand-over. */
+  /** The handover. */
   compactionId: CompactionId;
   /** The text in place of the part that a model wrote. Blank for none. */
   written: string;
 }
 
-/** A hand-over, which stands for the beginning of a conversation. */
+/** A handover, which stands for the beginning of a conversation. */
 export type CompactionId = string;
 
 /** Why a conversation is compacted. */
@@ -882,7 +882,7 @@ export type CompactionReason =
 export interface CompactionUndoParams {
   /** The session. */
   sessionId: SessionId;
-  /** The hand-over; absent for the last one. */
+  /** The handover; absent for the last one. */
   compactionId?: CompactionId;
 }
 
@@ -1614,7 +1614,7 @@ export interface EventContextTrimmed {
   kept?: string[];
 }
 
-/** A hand-over is being written, for which the model is asked. */
+/** A handover is being written, for which the model is asked. */
 export interface EventCompacting {
   type: 'compacting';
   /** The turn. */
@@ -1623,16 +1623,16 @@ export interface EventCompacting {
   reason: CompactionReason;
 }
 
-/** The beginning of the conversation was replaced by a hand-over. */
+/** The beginning of the conversation was replaced by a handover. */
 export interface EventCompacted {
   type: 'compacted';
-  /** The hand-over. */
+  /** The turn. */
+  turnId: TurnId;
+  /** The handover. */
   compaction: Compaction;
-  /** The turn; absent in a session that begins with one. */
-  turnId?: TurnId;
 }
 
-/** No hand-over could be written. The conversation stays as it is. */
+/** No handover could be written. The conversation stays as it is. */
 export interface EventCompactionFailed {
   type: 'compactionFailed';
   /** The turn. */
@@ -1641,19 +1641,19 @@ export interface EventCompactionFailed {
   error: string;
 }
 
-/** The user corrected what a model wrote of a hand-over. */
+/** The user corrected what a model wrote of a handover. */
 export interface EventCompactionCorrected {
   type: 'compactionCorrected';
-  /** The hand-over. */
+  /** The handover. */
   compactionId: CompactionId;
   /** The text in its place. */
   written: string;
 }
 
-/** The user took a hand-over back: the model sees the messages again for which it stood. */
+/** The user took a handover back: the model sees the messages again for which it stood. */
 export interface EventCompactionTakenBack {
   type: 'compactionTakenBack';
-  /** The hand-over. */
+  /** The handover. */
   compactionId: CompactionId;
 }
 

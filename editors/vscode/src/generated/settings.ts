@@ -65,8 +65,8 @@ export const free = [
   'saveEdits',
   'checkEdits',
   'mendErrors',
-  'autoCompact',
   'planReminders',
+  'autoCompact',
 ] as const;
 
 /** The lists to which a workspace and its folders may add. */

@@ -163,6 +163,9 @@ function change(state: SessionState, event: Event): Partial<SessionState> {
       return { cost: state.cost + (event.cost ?? 0) };
     case 'contextUsed':
       return { context: { used: event.used, limit: event.limit, full: event.full } };
+    // How full it is now is known with the next answer.
+    case 'compactionTakenBack':
+      return { context: undefined };
     case 'permissionAsked':
       return { questions: new Map(state.questions).set(event.request.permissionId, event.request) };
     case 'permissionAnswered':
@@ -201,7 +204,6 @@ function change(state: SessionState, event: Event): Partial<SessionState> {
     case 'compacted':
     case 'compactionFailed':
     case 'compactionCorrected':
-    case 'compactionTakenBack':
       return {};
     default:
       return unseen(event);

@@ -1,4 +1,4 @@
-// The card of a hand-over: what stands for the earlier part of the conversation, to be read, corrected and taken back.
+// The card of a handover: what stands for the earlier part of the conversation, to be read, corrected and taken back.
 
 import { type HandoverEntry, shorterInWords } from '../chat/handover';
 import type { Intent } from '../chat/messages';
@@ -10,6 +10,8 @@ export class HandoverCard {
   private readonly facts: Markdown;
   /** The text while the user corrects it. */
   private input: HTMLTextAreaElement | undefined;
+  /** The text that was sent. Until the server has taken it, it stays in the input. */
+  private sent: string | undefined;
 
   constructor(private readonly element: HTMLElement, private readonly post: (intent: Intent) => void, acts: Acts) {
     this.notes = scrolled(new Markdown(acts), 'The notes');
@@ -17,18 +19,20 @@ export class HandoverCard {
   }
 
   draw(entry: HandoverEntry): void {
-    const { compaction, written, takenBack, corrected } = entry;
-    this.element.setAttribute('aria-label', 'A hand-over for the earlier part of the conversation');
+    const { compaction, written, takenBack, replaced, corrected } = entry;
+    const stands = !takenBack && !replaced;
+    if (!stands || (corrected && written === this.sent)) this.input = this.sent = undefined;
+    this.element.setAttribute('aria-label', 'A handover for the earlier part of the conversation');
     this.element.classList.toggle('taken-back', takenBack);
-    if (takenBack) this.input = undefined;
     this.notes.show(written);
     this.facts.show(compaction.facts);
-    const title = takenBack ? 'The hand-over is taken back' : 'A hand-over stands for the earlier part of the conversation';
+    const title = takenBack ? 'The handover is taken back'
+      : replaced ? 'A handover, for which a later one stands' : 'A handover stands for the earlier part of the conversation';
     refill(this.element,
-      h('div', { class: 'handover-title' }, title, ' ', !takenBack && h('span', { class: 'dim' }, shorterInWords(compaction))),
+      h('div', { class: 'handover-title' }, title, ' ', stands && h('span', { class: 'dim' }, shorterInWords(compaction))),
       this.input === undefined ? this.read(written, corrected) : this.correct(entry, this.input),
       h('details', {}, h('summary', {}, 'The facts, from the log'), this.facts.element),
-      !takenBack && this.input === undefined && h('div', { class: 'answers' },
+      stands && this.input === undefined && h('div', { class: 'answers' },
         button('Correct', () => this.open(entry), { class: 'secondary', title: 'Change what the model reads of these notes' }),
         button('Take back', () => this.post({ type: 'takeHandoverBack', compactionId: compaction.compactionId }),
           { class: 'secondary', title: 'Have the model see the earlier part of the conversation again' })));
@@ -51,13 +55,12 @@ export class HandoverCard {
   private correct(entry: HandoverEntry, input: HTMLTextAreaElement): Child {
     const { compactionId } = entry.compaction;
     const close = (): void => {
-      this.input = undefined;
+      this.input = this.sent = undefined;
       this.draw(entry);
     };
     const save = (): void => {
-      const written = input.value;
-      close();
-      this.post({ type: 'correctHandover', compactionId, written });
+      this.sent = input.value;
+      this.post({ type: 'correctHandover', compactionId, written: this.sent });
     };
     input.onkeydown = (event): void => {
       if (event.key === 'Escape') close();

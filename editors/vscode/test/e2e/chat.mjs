@@ -330,7 +330,7 @@ try {
   for (const name of ['image 1', 'image 2', 'image 3']) await frame.getByRole('button', { name: `Take away ${name}` }).click();
   told('every picture that is pasted is attached');
 
-  // A hand-over is read, corrected and taken back, by keys.
+  // A handover is read, corrected and taken back, by keys.
   await text.fill('/compact --keep-last 0 the numbers');
   await press('Escape');
   await text.press('Enter');
@@ -340,7 +340,7 @@ try {
   await card.locator('.markdown', { hasText: 'Make it ten.' }).waitFor();
   await card.scrollIntoViewIfNeeded();
   await shot('handover');
-  await steps.noSeriousFault(frame, 'with a hand-over');
+  await steps.noSeriousFault(frame, 'with a handover');
   await card.getByRole('button', { name: 'Correct' }).press('Enter');
   const notes = card.getByLabel('The notes for the model');
   await steps.until('the keyboard in the notes', () => notes.evaluate((element) => element === document.activeElement));
@@ -350,9 +350,9 @@ try {
   await card.locator('summary', { hasText: 'Your notes' }).waitFor();
   await card.locator('.markdown', { hasText: 'Ten, not eleven.' }).waitFor();
   await card.getByRole('button', { name: 'Take back' }).press('Enter');
-  await card.filter({ hasText: 'The hand-over is taken back' }).waitFor();
+  await card.filter({ hasText: 'The handover is taken back' }).waitFor();
   await text.click();
-  told('a hand-over is written, read, corrected and taken back by keys');
+  told('a handover is written, read, corrected and taken back by keys');
 
   // A prompt that is not taken while nobody looks.
   await text.fill('Hear me.');

@@ -28,12 +28,12 @@ const made = (compactionId: string): Event => ({
   compaction: { compactionId, reason: 'full', messages: 4, facts: '## Files', written: 'Notes', before: 153_000, after: 21_340 },
 });
 
-describe('the card of a hand-over', () => {
+describe('the card of a handover', () => {
   const asked: Event = { ...started, prompt: [], compacts: true };
 
-  it('stands where the hand-over was written, with how much shorter the conversation is', () => {
+  it('stands where the handover was written, with how much shorter the conversation is', () => {
     const chat = chatOf(asked, { type: 'compacting', turnId: 't', reason: 'full' });
-    assert.equal(chat.doing, 'Writing a hand-over');
+    assert.equal(chat.doing, 'Writing a handover');
     chat.take({ seq: 3, at: 0, event: made('c') });
     const card = chat.entries.at(-1);
     assert.ok(card?.kind === 'handover' && card.written === 'Notes' && !card.corrected);
@@ -45,10 +45,12 @@ describe('the card of a hand-over', () => {
     const chat = chatOf(asked, made('c'), made('d'), { type: 'compactionCorrected', compactionId: 'd', written: 'Mine' });
     const cards = chat.entries.flatMap((entry) => (entry.kind === 'handover' ? [entry] : []));
     assert.deepEqual(cards.map(({ written, corrected }) => [written, corrected]), [['Notes', false], ['Mine', true]]);
+    assert.deepEqual(cards.map(({ replaced }) => replaced), [true, false], 'the later one stands for the other');
     chat.takeChanged();
     chat.take({ seq: 5, at: 0, event: { type: 'compactionTakenBack', compactionId: 'c' } });
     assert.deepEqual(cards.map(({ takenBack }) => takenBack), [true, true]);
     assert.equal(chat.takeChanged().size, 2);
+    assert.equal(chat.session.context, undefined, 'how full it is now is not known');
   });
 });
 

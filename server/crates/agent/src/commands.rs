@@ -46,6 +46,8 @@ pub struct Definition {
     pub words: usize,
     /// True for a word that it takes beyond that, for what stands before it.
     pub also: fn(&[String], &str) -> bool,
+    /// A flag after which all the rest of the prompt is the command's, over lines.
+    pub rest_after: Option<&'static str>,
     /// True for arguments of which one may be a key: then nobody is shown them, and they are kept nowhere.
     pub secret: fn(&Words) -> bool,
     /// The flags that it knows.
@@ -182,6 +184,7 @@ impl Definition {
             description: description.into(),
             words: 0,
             also: |_, _| false,
+            rest_after: None,
             secret: |_| false,
             flags: Cow::default(),
             choices: Choices::None,

@@ -10,7 +10,7 @@
 //! - no message and no text in one is empty.
 //!
 //! Messages are only ever added at the end, so that a request's bytes begin with those of the one before it; the
-//! exceptions are [`Event::ContextTrimmed`], and [`Event::Compacted`] with what is done to a hand-over. This counts
+//! exceptions are [`Event::ContextTrimmed`], and [`Event::Compacted`] with what is done to a handover. This counts
 //! between [`settled`](History::is_settled) moments, which are those at which requests are made. For the same reason
 //! neighbouring user messages stay apart: joining them, for a vendor that wants roles to alternate, is its adapter's
 //! work.
@@ -28,12 +28,13 @@ use ports::tool::interrupted;
 use protocol::content::Usage;
 use protocol::event::Severity;
 use protocol::model::{ThinkingLevel, Thinks};
+use protocol::permission::PermissionOutcome;
 use protocol::{AssistantBlock, CompactionId, Event, MessageId, PromptBlock, SessionId, ToolCallId, ToolResult};
 use serde_json::Value;
 
-pub use self::conversation::Words;
 use self::conversation::{Conversation, Step};
-use crate::{handover, tags};
+use crate::handover::{self, Words};
+use crate::tags;
 
 /// The text that the model reads in place of a result of a call that was not begun.
 pub const NOT_BEGUN: &str = "interrupted: the server ended before the call began; nothing was done";
@@ -55,9 +56,10 @@ pub struct History {
     answer: Option<Value>,
     /// The warnings that the user was given.
     warnings: HashSet<String>,
-    /// True if the last hand-over that was begun came to nothing.
+    /// True if no handover could be written in the turn before, and in this one.
     has_failed_to_compact: bool,
-    /// The facts of the hand-overs, for when what a model wrote of one is corrected.
+    fails_to_compact: bool,
+    /// The facts of the handovers, for when what a model wrote of one is corrected.
     facts: HashMap<CompactionId, Arc<str>>,
     /// Every call ever made.
     calls: HashSet<ToolCallId>,
@@ -105,14 +107,10 @@ impl History {
     /// Takes in the next event. Events that do not concern the model change nothing.
     pub fn apply(&mut self, event: &Event) {
         match event {
-            Event::TurnStarted { compacts: true, .. } => {
-                self.in_turn = true;
-                self.settle_stream();
-                self.close_round();
-            }
+            // Calls that an interrupted turn left open stay so.
+            Event::TurnStarted { compacts: true, .. } => self.begin_turn(),
             Event::TurnStarted { prompt, context, model, thinks, .. } => {
-                self.in_turn = true;
-                self.settle_stream();
+                self.begin_turn();
                 let goes_on = words::is_empty(prompt);
                 if !goes_on {
                     self.close_round();
@@ -186,21 +184,17 @@ impl History {
                 let kept = kept.iter().map(String::as_str).chain(std::iter::repeat(""));
                 tool_call_ids.iter().zip(kept).for_each(|(id, kept)| self.trim(id, kept));
             }
-            Event::Compacted { compaction, .. } => {
-                self.has_failed_to_compact = false;
-                let (id, facts) = (&compaction.compaction_id, Arc::from(compaction.facts.as_str()));
-                let text = handover::for_model(&compaction.facts, compaction.written.as_deref());
-                self.conversation.compact(id, compaction.messages as usize, text.into());
-                self.facts.entry(id.clone()).or_insert(facts);
+            Event::Compacted { .. }
+            | Event::CompactionFailed { .. }
+            | Event::CompactionCorrected { .. }
+            | Event::CompactionTakenBack { .. } => self.apply_compaction(event),
+            Event::ReviewDecided { message: Some(message), .. }
+            | Event::PermissionAnswered {
+                outcome: PermissionOutcome::Selected { message: Some(message), .. }, ..
+            } => {
+                self.waiting.push(Step::Said(words::aside(message).into()));
+                self.release();
             }
-            Event::CompactionFailed { .. } => self.has_failed_to_compact = true,
-            Event::CompactionCorrected { compaction_id, written } => {
-                if let Some(facts) = self.facts.get(compaction_id) {
-                    let text = handover::for_model(facts, Some(written));
-                    self.conversation.correct(compaction_id, text.into());
-                }
-            }
-            Event::CompactionTakenBack { compaction_id } => self.conversation.take_back(compaction_id),
             // The streamed part of an answer that was cancelled, or cut off with the server, stays said.
             Event::TurnEnded { .. } => {
                 self.settle_stream();
@@ -216,6 +210,33 @@ impl History {
         }
     }
 
+    fn begin_turn(&mut self) {
+        self.in_turn = true;
+        self.has_failed_to_compact = std::mem::take(&mut self.fails_to_compact);
+        self.settle_stream();
+    }
+
+    /// Takes in what becomes of handovers.
+    fn apply_compaction(&mut self, event: &Event) {
+        match event {
+            Event::Compacted { compaction, .. } => {
+                let (id, facts) = (&compaction.compaction_id, Arc::from(compaction.facts.as_str()));
+                let text = handover::for_model(&compaction.facts, compaction.written.as_deref());
+                self.conversation.compact(id, compaction.messages as usize, text.into());
+                self.facts.entry(id.clone()).or_insert(facts);
+            }
+            Event::CompactionFailed { .. } => self.fails_to_compact = true,
+            Event::CompactionCorrected { compaction_id, written } => {
+                if let Some(facts) = self.facts.get(compaction_id) {
+                    let text = handover::for_model(facts, Some(written));
+                    self.conversation.correct(compaction_id, text.into());
+                }
+            }
+            Event::CompactionTakenBack { compaction_id } => self.conversation.take_back(compaction_id),
+            _ => {}
+        }
+    }
+
     /// The messages for the next request. Costs a reference count per message.
     pub fn messages(&self) -> Vec<Arc<Message>> {
         let mut messages = self.conversation.messages().to_vec();
@@ -224,7 +245,7 @@ impl History {
         }
         messages.extend(self.waiting.iter().filter_map(|step| match step {
             Step::Message(message, _) => Some(Arc::clone(message)),
-            Step::Level(..) | Step::Trimmed(..) | Step::Compacted(..) => None,
+            Step::Said(_) | Step::Level(..) | Step::Trimmed(..) | Step::Compacted(..) => None,
         }));
         messages
     }
@@ -235,22 +256,22 @@ impl History {
         conversation::cut_before(self.conversation.messages(), place)
     }
 
-    /// The words of the user, in their order, also those that a hand-over has.
+    /// The words of the user, in their order, also those that a handover has.
     pub fn words(&self) -> &[Words] {
         self.conversation.words()
     }
 
-    /// The hand-over at the conversation's beginning.
+    /// The handover at the conversation's beginning.
     pub fn handover(&self) -> Option<&CompactionId> {
         self.conversation.handovers().last()
     }
 
-    /// The hand-overs that stand, each in the conversation that the next one stands for.
+    /// The handovers that stand, each in the conversation that the next one stands for.
     pub fn handovers(&self) -> &[CompactionId] {
         self.conversation.handovers()
     }
 
-    /// True if the last hand-over that was begun came to nothing.
+    /// True if no handover could be written in the turn before: the user was asked, and has said something since.
     pub fn has_failed_to_compact(&self) -> bool {
         self.has_failed_to_compact
     }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 /// The tag of notes, which come from the editor.
 pub(crate) const NOTE: &str = "azimuth_note";
 
-/// The tag of a hand-over.
+/// The tag of a handover.
 pub(crate) const HANDOVER: &str = "azimuth_handover";
 
 /// The tags that only we may write. That of files in an answer has a mark instead ([`crate::file_blocks`]).

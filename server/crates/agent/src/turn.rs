@@ -119,12 +119,14 @@ pub struct TurnContext {
     pub retry_wait: RetryWait,
     /// Where the turn stops, waits and cuts.
     pub limits: Limits,
-    /// True if a hand-over takes the place of the conversation's beginning once the context is full.
+    /// True if a handover takes the place of the conversation's beginning once the context is full.
     pub compacts: bool,
     /// The compaction that the user asked for.
     pub compaction: Option<CompactionAsked>,
     /// True if the turn is only for that.
     pub only_compacts: bool,
+    /// True if there is a user to ask.
+    pub may_ask: bool,
     /// The last count of the conversation by the model's vendor.
     pub counted: Option<Counted>,
 }
@@ -252,9 +254,11 @@ struct Turn {
     history: History,
     budget: Budget,
     circles: Circles,
-    /// True if a hand-over takes the place of the conversation's beginning once the context is full.
+    /// True if a handover takes the place of the conversation's beginning once the context is full.
     compacts: bool,
-    /// The hand-overs of this turn.
+    /// True if there is a user to ask.
+    may_ask: bool,
+    /// The number of handovers of this turn.
     compactions: u32,
     refills: Refills,
     messages: u32,
@@ -331,6 +335,7 @@ impl Turn {
             budget,
             circles: Circles::default(),
             compacts: context.compacts,
+            may_ask: context.may_ask,
             compactions: 0,
             refills: Refills::default(),
             messages: 0,

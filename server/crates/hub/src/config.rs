@@ -195,7 +195,7 @@ pub struct Settings {
     pub model_cooldown: u32,
     /// True if a larger model goes on once a conversation no longer fits.
     pub context_promotion: bool,
-    /// True if a hand-over takes the place of a conversation's beginning once the context is full.
+    /// True if a handover takes the place of a conversation's beginning once the context is full.
     pub auto_compact: bool,
     /// The log's filter: `error`, `warn`, `info`, `debug` or `trace`, or a filter of `tracing`'s. It is one that can be
     /// used.

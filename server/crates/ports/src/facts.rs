@@ -1,8 +1,8 @@
-//! What a session's log tells of its work, without a model's help: for a hand-over.
+//! The work of a session as its log tells it, without a model's help: for a handover.
 
 use protocol::content::PlanEntry;
 
-/// What is known of a session's work. All texts are for the model.
+/// The work of a session. All texts are for the model.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
     /// The files that were read or changed, those changed last at the end.
@@ -19,7 +19,7 @@ pub struct Facts {
     pub failed: Option<FailedCommand>,
 }
 
-/// What is known of a file.
+/// The work on a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FileFacts {
     /// Its name, relative to the session's folder if it is in there.

@@ -92,7 +92,7 @@ pub trait Session: Send + Sync {
     /// loses nothing.
     async fn interjections(&self) -> Vec<Interjection>;
 
-    /// What the log tells of the session's work, for a hand-over; by default nothing.
+    /// The work of the session as its log tells it, for a handover; by default nothing.
     async fn facts(&self) -> Facts {
         Facts::default()
     }

@@ -1,4 +1,4 @@
-//! Compaction: the beginning of a conversation is replaced by a hand-over, so that the rest fits into the model's
+//! Compaction: the beginning of a conversation is replaced by a handover, so that the rest fits into the model's
 //! context. The log keeps all of it.
 
 use schemars::JsonSchema;
@@ -6,11 +6,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::{CompactionId, SessionId};
 
-/// A hand-over: the text that stands for the beginning of a conversation.
+/// A handover: the text that stands for the beginning of a conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Compaction {
-    /// The hand-over.
+    /// The handover.
     pub compaction_id: CompactionId,
     /// The reason.
     pub reason: CompactionReason,
@@ -48,7 +48,7 @@ pub enum CompactionReason {
 pub struct CompactionCorrectParams {
     /// The session.
     pub session_id: SessionId,
-    /// The hand-over.
+    /// The handover.
     pub compaction_id: CompactionId,
     /// The text in place of the part that a model wrote. Blank for none.
     pub written: String,
@@ -60,7 +60,7 @@ pub struct CompactionCorrectParams {
 pub struct CompactionUndoParams {
     /// The session.
     pub session_id: SessionId,
-    /// The hand-over; absent for the last one.
+    /// The handover; absent for the last one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compaction_id: Option<CompactionId>,
 }

@@ -515,38 +515,37 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         kept: Vec<String>,
     },
-    /// A hand-over is being written, for which the model is asked.
+    /// A handover is being written, for which the model is asked.
     Compacting {
         /// The turn.
         turn_id: TurnId,
         /// The reason.
         reason: CompactionReason,
     },
-    /// The beginning of the conversation was replaced by a hand-over.
+    /// The beginning of the conversation was replaced by a handover.
     Compacted {
-        /// The turn; absent in a session that begins with one.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        turn_id: Option<TurnId>,
-        /// The hand-over.
+        /// The turn.
+        turn_id: TurnId,
+        /// The handover.
         compaction: Box<Compaction>,
     },
-    /// No hand-over could be written. The conversation stays as it is.
+    /// No handover could be written. The conversation stays as it is.
     CompactionFailed {
         /// The turn.
         turn_id: TurnId,
         /// The reason, and what to do.
         error: String,
     },
-    /// The user corrected what a model wrote of a hand-over.
+    /// The user corrected what a model wrote of a handover.
     CompactionCorrected {
-        /// The hand-over.
+        /// The handover.
         compaction_id: CompactionId,
         /// The text in its place.
         written: String,
     },
-    /// The user took a hand-over back: the model sees the messages again for which it stood.
+    /// The user took a handover back: the model sees the messages again for which it stood.
     CompactionTakenBack {
-        /// The hand-over.
+        /// The handover.
         compaction_id: CompactionId,
     },
     /// A model was asked outside a turn. It counts for the session's usage and cost.

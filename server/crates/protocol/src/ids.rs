@@ -58,6 +58,6 @@ ids! {
     TerminalId;
     /// A prompt that waits for the running turn to end.
     QueueId;
-    /// A hand-over, which stands for the beginning of a conversation.
+    /// A handover, which stands for the beginning of a conversation.
     CompactionId;
 }

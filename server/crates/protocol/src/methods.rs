@@ -280,9 +280,9 @@ requests! {
     CheckpointUndo = "azimuth/checkpoint/undo", session: CheckpointRestoreParams => CheckpointRestoreResult, [TurnRunning];
     /// Redoes what was undone, by the same rules.
     CheckpointRedo = "azimuth/checkpoint/redo", session: CheckpointRestoreParams => CheckpointRestoreResult, [TurnRunning];
-    /// Replaces what a model wrote of a hand-over. The model reads the new text from the next request on.
+    /// Replaces what a model wrote of a handover. The model reads the new text from the next request on.
     CompactionCorrect = "azimuth/compaction/correct", session: CompactionCorrectParams => Done, [TurnRunning];
-    /// Takes a hand-over back: from the next request on the model sees the messages again for which it stood.
+    /// Takes a handover back: from the next request on the model sees the messages again for which it stood.
     CompactionUndo = "azimuth/compaction/undo", session: CompactionUndoParams => Done, [TurnRunning];
     /// Lists a session's terminals: its shell and its jobs.
     TerminalList = "azimuth/terminal/list", session: TerminalListParams => TerminalListResult, [];

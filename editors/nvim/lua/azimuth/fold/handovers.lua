@@ -1,4 +1,4 @@
---- Hand-overs in a session's state, each of which stands for the earlier part of the conversation. Pure.
+--- Handovers in a session's state, each of which stands for the earlier part of the conversation. Pure.
 
 local entries = require("azimuth.fold.entries")
 
@@ -49,6 +49,8 @@ function on.compactionTakenBack(state, event)
     end
     is_known = id ~= event.compactionId
   end
+  -- How full it is now is known with the next answer.
+  state.context = nil
 end
 
 return M

@@ -246,9 +246,9 @@
 ---@field format? boolean It answers `azimuth/editor/format`.
 ---@field query? boolean It answers `azimuth/editor/query`.
 
----A hand-over: the text that stands for the beginning of a conversation.
+---A handover: the text that stands for the beginning of a conversation.
 ---@class azimuth.Compaction
----@field compactionId azimuth.CompactionId The hand-over.
+---@field compactionId azimuth.CompactionId The handover.
 ---@field reason azimuth.CompactionReason The reason.
 ---@field messages integer The number of messages that it stands for, of those that the model saw until then: the first of them.
 ---@field facts string The facts that the session's log tells, in Markdown. The words of the user are among them as they were typed.
@@ -260,10 +260,10 @@
 ---Parameters of `azimuth/compaction/correct`.
 ---@class azimuth.CompactionCorrectParams
 ---@field sessionId azimuth.SessionId The session.
----@field compactionId azimuth.CompactionId The hand-over.
+---@field compactionId azimuth.CompactionId The handover.
 ---@field written string The text in place of the part that a model wrote. Blank for none.
 
----A hand-over, which stands for the beginning of a conversation.
+---A handover, which stands for the beginning of a conversation.
 ---@alias azimuth.CompactionId string
 
 ---Why a conversation is compacted.
@@ -275,7 +275,7 @@
 ---Parameters of `azimuth/compaction/undo`.
 ---@class azimuth.CompactionUndoParams
 ---@field sessionId azimuth.SessionId The session.
----@field compactionId? azimuth.CompactionId The hand-over; absent for the last one.
+---@field compactionId? azimuth.CompactionId The handover; absent for the last one.
 
 ---A completion of the prompt.
 ---@class azimuth.CompletionItem
@@ -698,34 +698,34 @@
 ---@field toolCallIds azimuth.ToolCallId[] The calls whose results the model no longer sees.
 ---@field kept? string[] How the model reads those again that are kept, in words, in the same order; empty for one that is not, and in logs of older versions.
 
----A hand-over is being written, for which the model is asked.
+---A handover is being written, for which the model is asked.
 ---@class azimuth.Event.Compacting
 ---@field type "compacting"
 ---@field turnId azimuth.TurnId The turn.
 ---@field reason azimuth.CompactionReason The reason.
 
----The beginning of the conversation was replaced by a hand-over.
+---The beginning of the conversation was replaced by a handover.
 ---@class azimuth.Event.Compacted
 ---@field type "compacted"
----@field compaction azimuth.Compaction The hand-over.
----@field turnId? azimuth.TurnId The turn; absent in a session that begins with one.
+---@field turnId azimuth.TurnId The turn.
+---@field compaction azimuth.Compaction The handover.
 
----No hand-over could be written. The conversation stays as it is.
+---No handover could be written. The conversation stays as it is.
 ---@class azimuth.Event.CompactionFailed
 ---@field type "compactionFailed"
 ---@field turnId azimuth.TurnId The turn.
 ---@field error string The reason, and what to do.
 
----The user corrected what a model wrote of a hand-over.
+---The user corrected what a model wrote of a handover.
 ---@class azimuth.Event.CompactionCorrected
 ---@field type "compactionCorrected"
----@field compactionId azimuth.CompactionId The hand-over.
+---@field compactionId azimuth.CompactionId The handover.
 ---@field written string The text in its place.
 
----The user took a hand-over back: the model sees the messages again for which it stood.
+---The user took a handover back: the model sees the messages again for which it stood.
 ---@class azimuth.Event.CompactionTakenBack
 ---@field type "compactionTakenBack"
----@field compactionId azimuth.CompactionId The hand-over.
+---@field compactionId azimuth.CompactionId The handover.
 
 ---A model was asked outside a turn. It counts for the session's usage and cost.
 ---@class azimuth.Event.SideAsked
@@ -2574,9 +2574,9 @@ M.requests = {
   checkpoint_undo = "azimuth/checkpoint/undo",
   ---Redoes what was undone, by the same rules. Params: `azimuth.CheckpointRestoreParams`. Result: `azimuth.CheckpointRestoreResult`.
   checkpoint_redo = "azimuth/checkpoint/redo",
-  ---Replaces what a model wrote of a hand-over. The model reads the new text from the next request on. Params: `azimuth.CompactionCorrectParams`. Result: `azimuth.Done`.
+  ---Replaces what a model wrote of a handover. The model reads the new text from the next request on. Params: `azimuth.CompactionCorrectParams`. Result: `azimuth.Done`.
   compaction_correct = "azimuth/compaction/correct",
-  ---Takes a hand-over back: from the next request on the model sees the messages again for which it stood. Params: `azimuth.CompactionUndoParams`. Result: `azimuth.Done`.
+  ---Takes a handover back: from the next request on the model sees the messages again for which it stood. Params: `azimuth.CompactionUndoParams`. Result: `azimuth.Done`.
   compaction_undo = "azimuth/compaction/undo",
   ---Lists a session's terminals: its shell and its jobs. Params: `azimuth.TerminalListParams`. Result: `azimuth.TerminalListResult`.
   terminal_list = "azimuth/terminal/list",

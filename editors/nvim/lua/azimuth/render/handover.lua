@@ -1,4 +1,4 @@
---- The card of a hand-over, which stands for the earlier part of the conversation. Pure.
+--- The card of a handover, which stands for the earlier part of the conversation. Pure.
 
 local blocks = require("azimuth.render.block")
 local text = require("azimuth.text")
@@ -11,11 +11,11 @@ return function(entry)
   local into = blocks.new()
   local made = entry.compaction
   if entry.how_changed == "taken_back" then
-    header(into, "The hand-over is taken back", "AzimuthDim")
+    header(into, "The handover is taken back", "AzimuthDim")
     put(into, "")
     return into
   end
-  header(into, "A hand-over stands for the earlier part of the conversation", "AzimuthAgent")
+  header(into, "A handover stands for the earlier part of the conversation", "AzimuthAgent")
   put(into, ("%s tokens instead of %s"):format(text.count(made.after), text.count(made.before)), "AzimuthDim")
   put(into, ":Azimuth handover corrects its notes, :Azimuth handover undo takes it back", "AzimuthHint")
   put(into, "")

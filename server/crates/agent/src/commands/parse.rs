@@ -232,6 +232,11 @@ impl Commands {
                 !word.quoted && (word.value.strip_prefix("--") == Some(&flag.name) || is_short(&word.value, flag))
             });
             at = word.span.end;
+            if flag.is_some_and(|flag| definition.rest_after == Some(&flag.name)) && words == Words::default() {
+                words.flags.extend(flag.map(|flag| (flag.name.to_string(), None)));
+                end = input.len();
+                break;
+            }
             if let Some(flag) = flag {
                 let value = next_word(input, at).filter(|value| {
                     flag.takes_value

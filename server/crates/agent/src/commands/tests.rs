@@ -232,6 +232,10 @@ fn a_compaction_takes_all_of_its_line() {
     assert_eq!(compact("/compact --keep-last 4 the parser"), write(Some("the parser"), Some(4)));
     assert_eq!(compact("/compact --undo"), Ok(Compact::TakeBack));
     assert_eq!(compact("/compact --correct  Say \"it\"."), Ok(Compact::Correct("Say \"it\".".to_owned())));
+    let notes = "/compact --correct ### Done\nAll, with --undo and /help.\n### Next step\nGo.";
+    let text = notes.strip_prefix("/compact --correct ").unwrap();
+    assert_eq!(compact(notes), Ok(Compact::Correct(text.to_owned())), "the notes have lines");
+    assert_eq!(parse(notes).remaining, "");
     assert_eq!(read::<Summarize>("/summarize"), Ok(Summarize(Compact::Write(CompactionAsked::default()))));
     assert_eq!(parse("/compact the parser\nNow go on.").remaining, "\nNow go on.");
     for wrong in ["/compact --keep-last", "/compact --keep-last -1", "/compact --undo it", "/compact --correct"] {

@@ -22,12 +22,19 @@ fn the_users_words_stand_as_they_were_typed_and_the_newest_first_of_what_has_roo
         facts(&known(&all, 1_000, &none)),
         "## The user's words, the oldest first\n\n**1.** first line\n  second `line`\n\n**2.** two\n\n**3.** three"
     );
-    let old = format!("old {}", "o".repeat(500));
-    let all = words(&[&old, "an instruction", "x".repeat(900).as_str()]);
+    let paste = "some words of a log\n".repeat(100);
+    let all = words(&["the task", &paste, "an instruction", &paste]);
     let text = facts(&known(&all, 1_000, &none));
-    assert!(text.contains("**2.** an instruction") && text.contains("**1.** old oo"), "{text}");
-    assert!(text.chars().count() < 1_000, "one long paste leaves room for the others: {}", text.len());
-    assert!(text.contains("characters left out"));
+    for kept in ["**1.** the task", "**2.** some words", "**3.** an instruction", "**4.** some words"] {
+        assert!(text.contains(kept), "{kept}\n{text}");
+    }
+    assert!(text.contains("a part is left out") && text.chars().count() < 1_000, "{}", text.len());
+    // Of very many, the task, the newest, some beginnings, and how many more there are.
+    let many: Vec<_> = (0..1_000).map(|n| format!("wish {n} {}", "and so on ".repeat(30))).collect();
+    let many = words(&many.iter().map(String::as_str).collect::<Vec<_>>());
+    let text = facts(&known(&many, 4_000, &none));
+    assert!(text.contains("**1.** wish 0") && text.contains("**1000.** wish 999"), "{text}");
+    assert!(text.contains("more are only in the transcript]") && text.chars().count() < 6_000, "{}", text.len());
 }
 
 #[test]
@@ -60,20 +67,31 @@ fn what_a_model_wrote_gives_no_orders_and_cannot_end_the_hand_over() {
 }
 
 #[test]
-fn a_second_look_that_finds_nothing_says_so_in_a_word() {
-    for same in ["SAME", "same.", " **Same**\n"] {
-        assert!(is_same(same), "{same}");
+fn a_part_of_a_model_is_one_by_its_sections() {
+    for none in ["", " \n", "SAME", "Let me check the file first.", "All four sections are right."] {
+        assert!(usable(none).is_err(), "{none}");
     }
-    for other in ["", "the same", "### Done\nSAME"] {
-        assert!(!is_same(other), "{other}");
+    assert_eq!(usable(" ### Done\nAll.\n").as_deref(), Ok("### Done\nAll."));
+    let long = format!("### Done\n{}### Next step\nGo.", "a line\n".repeat(9_000));
+    let short = usable(&long).unwrap();
+    assert!(short.starts_with("### Done") && short.ends_with("### Next step\nGo.") && short.len() < 25_000);
+}
+
+#[test]
+fn no_word_is_cut_in_two() {
+    let text = format!("{} key=SECRET-VALUE {}", "before ".repeat(20), "after ".repeat(40));
+    for longest in 100..300 {
+        let cut = middle_cut(&text, longest);
+        assert!(cut.contains("SECRET-VALUE") || !(cut.contains("SECR") || cut.contains("ALUE")), "{longest}: {cut}");
     }
+    assert_eq!(middle_cut(&"x".repeat(500), 100), " [… a part is left out …] ");
 }
 
 #[test]
 fn a_transcript_has_all_but_images_and_thinking_and_a_shortened_one_its_end() {
     let call = AssistantBlock::tool_call(ToolCallId::from("c"), "look", json!({ "at": 1 }));
     let thinks = AssistantBlock::Thinking { text: "secretly".into(), vendor: None };
-    let result = ToolResult { tool_call_id: "c".into(), text: "r".repeat(9_000), is_error: true };
+    let result = ToolResult { tool_call_id: "c".into(), text: "a line\n".repeat(1_000), is_error: true };
     let image = UserBlock::Image { mime_type: "image/png".into(), data: "AAAA".into() };
     let messages = [
         Message::User(vec![UserBlock::Text("Look.".into()), image]),
@@ -85,8 +103,11 @@ fn a_transcript_has_all_but_images_and_thinking_and_a_shortened_one_its_end() {
     assert!(
         text.starts_with("USER:\nLook.\n[an image]\n\nASSISTANT:\nI look.\n[calls look with {\"at\":1}]\n\nERROR:\n")
     );
-    assert!(text.contains(&"r".repeat(9_000)) && !text.contains("secretly") && !text.contains("AAAA"));
-    let short = shortened(&messages, 2_080);
-    assert!(short.starts_with("[The conversation before this is left out here.]\n\nERROR:\nrrr"), "{short}");
-    assert!(short.chars().count() < 2_400, "{}", short.len());
+    assert!(text.contains(&"a line\n".repeat(1_000)) && !text.contains("secretly") && !text.contains("AAAA"));
+    let short = shortened(&messages, 10_000);
+    assert!(short.starts_with("USER:") && short.contains("a part is left out"), "{short}");
+    let short = shortened(&messages.to_vec().repeat(9), 520);
+    assert!(short.starts_with("[The conversation before this is left out here.]\n\n"), "{short}");
+    assert!(short.trim_end().ends_with("a line"), "{short}");
+    assert!(short.chars().count() < 600, "{}", short.len());
 }

@@ -23,6 +23,8 @@ pub fn shortened(messages: &[Arc<Message>], longest: usize) -> String {
     for message in messages.iter().rev() {
         let mut part = String::new();
         write_message(&mut part, message, OF_RESULT);
+        // One that is very long must not be all that there is, nor end it.
+        let part = super::middle_cut(&part, longest / 4);
         let length = part.chars().count();
         if length > left {
             parts.push("[The conversation before this is left out here.]\n\n".to_owned());

@@ -1,7 +1,6 @@
 //! A conversation as the fold of its steps.
 //!
-//! Each step follows on another one, so the steps are a tree, of which the conversation is one branch: from the root to
-//! the head. What is taken back is left out of the fold, and what was there before is there again, as it was.
+//! A step that is taken back is left out of the fold, and all that was there before is there again, as it was.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -12,26 +11,18 @@ use protocol::{AssistantBlock, CompactionId, ToolCallId, ToolResult};
 
 use super::levels::Levels;
 use super::{TRIMMED, is_trimmed, results_of};
+use crate::handover::Words;
 
 /// A conversation, and what it is the fold of.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Conversation {
-    steps: Vec<Placed>,
-    /// The last step of the branch.
-    head: Option<usize>,
-    /// The hand-overs that were taken back.
+    steps: Vec<Step>,
+    /// The handovers that were taken back.
     taken_back: HashSet<CompactionId>,
-    /// The texts of hand-overs, as the model reads them.
+    /// The texts of handovers, as the model reads them.
     handovers: HashMap<CompactionId, Arc<str>>,
-    /// The conversation that the steps of the branch come to.
+    /// The conversation that the steps come to.
     now: Now,
-}
-
-/// A step with the one that it follows on.
-#[derive(Clone, Debug)]
-struct Placed {
-    step: Step,
-    after: Option<usize>,
 }
 
 /// A step of a conversation.
@@ -39,21 +30,14 @@ struct Placed {
 pub(super) enum Step {
     /// A message is whole. A user's comes with what the user typed of it.
     Message(Arc<Message>, Option<Arc<str>>),
+    /// The user said something that is no message of its own, such as why a change was rejected.
+    Said(Arc<str>),
     /// A model is told a level to think at.
     Level(String, Option<ThinkingLevel>),
     /// The result of a call is taken out; the words say how it is read again.
     Trimmed(ToolCallId, String),
-    /// A hand-over takes the place of so many messages.
+    /// A handover takes the place of so many messages.
     Compacted(CompactionId, usize),
-}
-
-/// The words of a user.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Words {
-    /// The number of messages before the one that they are in; 0 if a hand-over has them.
-    pub at: usize,
-    /// The words as they were typed, mentions as `@path`.
-    pub text: Arc<str>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -64,7 +48,7 @@ struct Now {
     /// The levels that models were told to think at.
     levels: Levels,
     words: Vec<Words>,
-    /// The hand-overs that stand in the conversation, the last one at its beginning.
+    /// The handovers that stand in the conversation, the last one at its beginning.
     compactions: Vec<CompactionId>,
 }
 
@@ -72,8 +56,7 @@ impl Conversation {
     /// Takes the next step.
     pub(super) fn push(&mut self, step: Step) {
         self.now.take(&step, &self.handovers, &self.taken_back);
-        self.steps.push(Placed { step, after: self.head });
-        self.head = Some(self.steps.len() - 1);
+        self.steps.push(step);
     }
 
     pub(super) fn messages(&self) -> &[Arc<Message>] {
@@ -88,7 +71,7 @@ impl Conversation {
         &self.now.words
     }
 
-    /// The hand-overs that stand, the last one at the conversation's beginning.
+    /// The handovers that stand, the last one at the conversation's beginning.
     pub(super) fn handovers(&self) -> &[CompactionId] {
         &self.now.compactions
     }
@@ -97,13 +80,13 @@ impl Conversation {
     pub(super) fn change_last(&mut self, change: impl FnOnce(&mut Message)) {
         let Some(last) = self.now.messages.last_mut() else { return };
         change(Arc::make_mut(last));
-        let is_message = |placed: &&mut Placed| matches!(placed.step, Step::Message(..));
-        if let Some(Placed { step: Step::Message(message, _), .. }) = self.steps.iter_mut().rev().find(is_message) {
+        let is_message = |step: &&mut Step| matches!(step, Step::Message(..));
+        if let Some(Step::Message(message, _)) = self.steps.iter_mut().rev().find(is_message) {
             message.clone_from(last);
         }
     }
 
-    /// A hand-over with this text takes the place of the first so many messages.
+    /// A handover with this text takes the place of the first so many messages.
     pub(super) fn compact(&mut self, id: &CompactionId, messages: usize, text: Arc<str>) {
         if !self.handovers.contains_key(id) {
             self.handovers.insert(id.clone(), text);
@@ -111,7 +94,7 @@ impl Conversation {
         }
     }
 
-    /// Gives a hand-over another text.
+    /// Gives a handover another text.
     pub(super) fn correct(&mut self, id: &CompactionId, text: Arc<str>) {
         if let Some(known) = self.handovers.get_mut(id) {
             *known = text;
@@ -119,7 +102,7 @@ impl Conversation {
         }
     }
 
-    /// Leaves a hand-over out, so that the messages are there again for which it stood. Later ones go with it, since
+    /// Leaves a handover out, so that the messages are there again for which it stood. Later ones go with it, since
     /// they stand on it.
     pub(super) fn take_back(&mut self, id: &CompactionId) {
         if let Some(at) = self.now.compactions.iter().position(|known| known == id) {
@@ -129,14 +112,8 @@ impl Conversation {
     }
 
     fn fold_again(&mut self) {
-        let mut branch = Vec::new();
-        let mut at = self.head;
-        while let Some(Placed { step, after }) = at.and_then(|at| self.steps.get(at)) {
-            branch.push(step);
-            at = *after;
-        }
         let mut now = Now::default();
-        branch.into_iter().rev().for_each(|step| now.take(step, &self.handovers, &self.taken_back));
+        self.steps.iter().for_each(|step| now.take(step, &self.handovers, &self.taken_back));
         self.now = now;
     }
 }
@@ -151,6 +128,7 @@ impl Now {
                 self.results.extend(results.map(|result| (result.tool_call_id.clone(), at)));
                 self.messages.push(Arc::clone(message));
             }
+            Step::Said(text) => self.words.push(Words { at: self.messages.len(), text: Arc::clone(text) }),
             Step::Level(model, level) => self.levels.set(model, *level, self.messages.len()),
             Step::Trimmed(call, kept) => self.trim(call, kept),
             Step::Compacted(id, messages) => {
@@ -161,7 +139,7 @@ impl Now {
         }
     }
 
-    /// Puts a hand-over in the place of the first so many messages, or of fewer: a call and its result stay together.
+    /// Puts a handover in the place of the first so many messages, or of fewer: a call and its result stay together.
     fn compact(&mut self, id: &CompactionId, messages: usize, text: &str) {
         let end = cut_before(&self.messages, messages);
         let handover = Arc::new(Message::User(vec![UserBlock::Text(text.to_owned())]));
@@ -218,7 +196,7 @@ pub(super) fn levels_of(conversation: &Conversation, waiting: &[Step], open: usi
         match step {
             Step::Message(..) => at += 1,
             Step::Level(model, level) => levels.set(model, *level, at),
-            Step::Trimmed(..) | Step::Compacted(..) => {}
+            Step::Said(_) | Step::Trimmed(..) | Step::Compacted(..) => {}
         }
     }
     levels.of(model)

@@ -18,7 +18,7 @@ impl Levels {
         }
     }
 
-    /// A hand-over has taken the place of the first so many messages: of each model's levels before, the last one counts.
+    /// A handover has taken the place of the first so many messages: of each model's levels before, the last counts.
     pub(super) fn compact(&mut self, end: usize) {
         let before: Vec<_> = self.0.extract_if(.., |(_, level)| level.at <= end).collect();
         let mut kept: Vec<(String, LevelAt)> = Vec::new();

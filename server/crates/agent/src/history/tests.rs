@@ -139,7 +139,7 @@ fn compacted(id: &str, messages: u32) -> Event {
         before: 2,
         after: 1,
     };
-    Event::Compacted { turn_id: Some("t".into()), compaction: Box::new(compaction) }
+    Event::Compacted { turn_id: "t".into(), compaction: Box::new(compaction) }
 }
 
 fn corrected(id: &str, written: &str) -> Event {
@@ -436,7 +436,7 @@ proptest! {
     #[test]
     fn a_hand_over_that_is_taken_back_leaves_the_conversation_as_it_was(
         events in prop::collection::vec(any_event(), 0..40),
-        messages in 0..20_u32,
+        (messages, later) in (0..20_u32, 0..20_u32),
         after in prop::collection::vec(any_event(), 0..20),
     ) {
         // Going on depends on what there is to go on from.
@@ -446,7 +446,8 @@ proptest! {
             _ => true,
         };
         let after: Vec<_> = after.iter().filter(is_other).cloned().collect();
-        let with = [&events[..], &[compacted("own", messages)], &after[..], &[taken_back("own")]].concat();
+        let own = [compacted("own", messages), compacted("later", later), corrected("own", "better")];
+        let with = [&events[..], &own[..1], &after[..], &own[1..], &[taken_back("own")]].concat();
         let without = [&events[..], &after[..]].concat();
         let (with, without) = (History::from_events(&with), History::from_events(&without));
         prop_assert_eq!(with.messages(), without.messages());

@@ -53,6 +53,11 @@ pub(super) fn typed(prompt: &[PromptBlock]) -> String {
     user("", prompt).iter().map(text).collect::<Vec<_>>().join("\n").trim().to_owned()
 }
 
+/// Words that came with a decision or an answer.
+pub(super) fn aside(text: &str) -> String {
+    format!("(with a decision or an answer) {}", text.trim())
+}
+
 /// A note of ours. It is marked, so that the model does not take it for the user's words.
 pub(super) fn note(text: &str) -> Vec<UserBlock> {
     let mut blocks = Vec::new();

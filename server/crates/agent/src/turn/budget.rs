@@ -50,7 +50,7 @@ impl Budget {
         self.counted = counted.filter(|counted| counted.tokens > 0).map(|known| (known.tokens, known.messages));
     }
 
-    /// What was counted is no longer so.
+    /// The conversation is no longer the one that was counted.
     pub(super) fn forget_count(&mut self) {
         self.counted = None;
     }
@@ -77,7 +77,7 @@ impl Budget {
     /// that cuts has counted them all only if they fit.
     pub(super) fn counted(&mut self, usage: &Usage, messages: &[Arc<Message>]) {
         let total = usage.total();
-        let was_cut = self.cuts && self.estimated(messages) > self.limit;
+        let was_cut = self.is_cut(messages);
         self.counted = (total > 0 && !was_cut).then_some((total, messages.len()));
     }
 
@@ -101,12 +101,22 @@ impl Budget {
     }
 
     pub(super) fn is_full(&self, messages: &[Arc<Message>]) -> bool {
-        self.used(messages) > self.full() || messages.iter().map(|message| images(message)).sum::<usize>() > MOST_IMAGES
+        self.used(messages) > self.full()
     }
 
-    /// Such a share of the room for the conversation, in tokens.
+    /// True if the images are too many bytes for a vendor, however few tokens they are.
+    pub(super) fn is_heavy(&self, messages: &[Arc<Message>]) -> bool {
+        messages.iter().map(|message| images(message)).sum::<usize>() > MOST_IMAGES
+    }
+
+    /// True if the model's server would cut a request with these messages off.
+    pub(super) fn is_cut(&self, messages: &[Arc<Message>]) -> bool {
+        self.cuts && self.estimated(messages) > self.limit
+    }
+
+    /// Such a share of the room that instructions and tools leave to the conversation, in tokens.
     pub(super) fn share(&self, share: f64) -> u64 {
-        (self.room() * share) as u64
+        ((self.room() - self.fixed as f64).max(0.0) * share) as u64
     }
 
     /// True if the results that can be trimmed are worth the vendor's cache, which every trimming costs.
@@ -145,6 +155,11 @@ impl Budget {
 /// The tokens that are won if a result is trimmed.
 fn gain(result: &ToolResult) -> u64 {
     tokens(chars(&result.text)).saturating_sub(tokens(chars(TRIMMED)))
+}
+
+/// The tokens of messages, as estimated.
+pub(super) fn length(messages: &[Arc<Message>]) -> u64 {
+    sum(0, messages)
 }
 
 /// The bytes of a message's images, as they go over the wire.

@@ -16,6 +16,7 @@ use super::compacting::Asked;
 use super::live::{Doomed, LiveCalls, LiveText};
 use super::pace::Pace;
 use super::retry::{MOST_TOLD, Next};
+use super::words::failed;
 use super::{End, Turn};
 use crate::file_blocks;
 use crate::wait::until_cancelled;
@@ -153,8 +154,7 @@ impl Turn {
                 }
                 Next::Shorten => {
                     self.discard(shown);
-                    if !self.promoted().await && !self.make_room_at_any_rate().await && !self.compacts_refused().await?
-                    {
+                    if !self.promoted().await && !self.is_shortened().await? {
                         let why = "The conversation no longer fits into the model's context, and nothing is left to take \
                                    out of it. Start a new conversation with /new, or choose a model with a larger context";
                         return Err(failed(format!("{why}. ({})", error.message)));
@@ -289,7 +289,7 @@ impl Turn {
     }
 
     /// The conversation as the model can take it.
-    fn conversation(&self) -> Vec<Arc<Message>> {
+    pub(super) fn conversation(&self) -> Vec<Arc<Message>> {
         let messages = self.history.messages();
         let messages = if self.tells_calls { in_words(&messages) } else { messages };
         if self.model.info().images { messages } else { messages.into_iter().map(without_images).collect() }
@@ -340,49 +340,46 @@ impl Turn {
     }
 
     /// Sees that the conversation fits into the context, by our count: another model goes on, old results are taken out
-    /// if that pays, or a hand-over takes the place of the beginning.
+    /// if that pays, or a handover takes the place of the beginning.
     ///
     /// # Errors
     /// The end of the turn: it was cancelled, or the user is asked what to do.
     async fn fit(&mut self) -> Result<(), End> {
-        while self.budget.is_full(&self.history.messages()) {
-            if self.promoted().await {
-                continue;
-            }
-            let keep = self.gate.limits.keep_rounds.max(1);
-            if !self.compacts || self.budget.trimming_pays(&self.history, keep) {
-                self.trim(keep, false).await;
-                if !self.budget.is_full(&self.history.messages()) {
-                    break;
-                }
-            }
-            if self.compacts {
-                self.compact(CompactionReason::Full, Asked::default()).await?;
-            }
-            // The last round's results stay, since the model has not seen them yet.
-            if self.budget.is_full(&self.history.messages()) {
-                self.trim(1, false).await;
-            }
-            break;
+        while self.is_full() && self.promoted().await {}
+        if !self.is_full() && !self.budget.is_heavy(&self.history.messages()) {
+            return Ok(());
+        }
+        let keep = self.gate.limits.keep_rounds.max(1);
+        if self.is_full() && (!self.compacts || self.budget.trimming_pays(&self.history, keep)) {
+            self.trim(keep, false).await;
+        }
+        if self.compacts && (self.is_full() || self.budget.is_heavy(&self.history.messages())) {
+            self.compact(CompactionReason::Full, Asked::default()).await?;
+        }
+        // The last round's results stay, since the model has not seen them yet.
+        if self.is_full() {
+            self.trim(1, false).await;
         }
         Ok(())
     }
 
-    /// Takes results out of the context although our count says that it is not full: the vendor knows better. Whether
-    /// there was anything to take.
-    async fn make_room_at_any_rate(&mut self) -> bool {
-        for keep in [self.gate.limits.keep_rounds, 1, 0] {
-            if self.trim(keep, true).await {
-                return true;
-            }
-        }
-        false
+    fn is_full(&self) -> bool {
+        self.budget.is_full(&self.history.messages())
     }
 
-    /// Has a hand-over take the place of the beginning after the vendor refused the request as too long, if the user
-    /// wants that. Whether anything is shorter now.
-    async fn compacts_refused(&mut self) -> Result<bool, End> {
-        Ok(self.compacts && self.compact(CompactionReason::Refused, Asked::default()).await?)
+    /// Makes the conversation shorter although our count says that it is not full: the vendor knows better. Results
+    /// that the model has not seen yet go last. Whether there was anything to take.
+    ///
+    /// # Errors
+    /// The end of the turn, as of [`fit`](Self::fit).
+    async fn is_shortened(&mut self) -> Result<bool, End> {
+        for keep in [self.gate.limits.keep_rounds.max(1), 1] {
+            if self.trim(keep, true).await {
+                return Ok(true);
+            }
+        }
+        let compacted = self.compacts && self.compact(CompactionReason::Refused, Asked::default()).await?;
+        Ok(compacted || self.trim(0, true).await)
     }
 
     async fn trim(&mut self, keep: usize, all: bool) -> bool {
@@ -400,7 +397,9 @@ impl Turn {
         let session = Arc::clone(&self.gate.session);
         let mut kept = Vec::new();
         for text in texts {
-            kept.push(until_cancelled(&self.gate.cancel, session.keep(text)).await.flatten().unwrap_or_default());
+            // A result that is not kept is not taken out.
+            let Some(words) = until_cancelled(&self.gate.cancel, session.keep(text)).await else { return false };
+            kept.push(words.unwrap_or_default());
         }
         let count = tool_call_ids.len();
         self.circles.forget();
@@ -455,10 +454,6 @@ fn is_empty(response: &Response) -> bool {
         AssistantBlock::ToolCall { .. } => false,
     };
     !matches!(response.stop, Stop::MaxTokens | Stop::Refusal | Stop::Pause) && response.content.iter().all(is_blank)
-}
-
-pub(super) fn failed(error: String) -> End {
-    End { stop: StopReason::Error, error: Some(error) }
 }
 
 fn broken_off() -> ModelError {

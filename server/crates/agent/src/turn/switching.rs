@@ -9,7 +9,7 @@ use protocol::model::{AccountSwitch, ModelInfo, SwitchReason};
 use protocol::turn::StopReason;
 
 use super::budget::{self, Budget};
-use super::request::failed;
+use super::words::failed;
 use super::{End, Turn};
 use crate::wait::until_cancelled;
 

@@ -2,6 +2,9 @@
 
 use protocol::Event;
 use protocol::event::Severity;
+use protocol::turn::StopReason;
+
+use super::End;
 
 /// That the model would not answer, for the user.
 pub(super) fn refused(why: Option<String>) -> String {
@@ -13,4 +16,9 @@ pub(super) fn refused(why: Option<String>) -> String {
 pub(super) fn not_whole(path: &str) -> Event {
     let text = format!("{path} is not whole: the model's answers ended within it. What came of it is proposed.");
     Event::Notice { severity: Severity::Warning, text }
+}
+
+/// The end of a turn that failed, and why.
+pub(super) fn failed(error: String) -> End {
+    End { stop: StopReason::Error, error: Some(error) }
 }

@@ -122,7 +122,7 @@ struct Reading {
     /// The time at which the next request began, at the earliest.
     began: u64,
     trimmed: bool,
-    /// True if a hand-over was put in, changed or taken back.
+    /// True if a handover was put in, changed or taken back.
     compacted: bool,
     /// The account that went on since the last request, if another one did.
     other_account: Option<AccountSwitch>,
@@ -225,7 +225,7 @@ impl Reading {
             let words = "the context filled up, and old results were taken out of it";
             (&[RequestPart::Messages], words.to_owned())
         } else if self.compacted {
-            let words = "a hand-over stands for the earlier part of the conversation";
+            let words = "a handover stands for the earlier part of the conversation";
             (&[RequestPart::Messages], words.to_owned())
         } else if *mode != asked.mode {
             let (was, is) = (asked.mode.name(), mode.name());

@@ -1,10 +1,10 @@
-//! What the session's log tells of its work without a model's help, as a fold of its events.
+//! The work of a session as its log tells it, without a model's help: a fold of its events.
 
 use std::collections::{BTreeMap, HashMap};
 
 use ports::facts::{Facts, FailedCommand, FileFacts};
 use project::paths;
-use protocol::checkpoint::RestoreOutcome;
+use protocol::checkpoint::{Direction, RestoreOutcome};
 use protocol::content::{PlanEntry, ToolKind};
 use protocol::permission::PermissionRequest;
 use protocol::review::HunkState;
@@ -23,8 +23,7 @@ pub(super) struct Gathered {
     last: u64,
     /// The changes of each proposal: its file, and the hunks in the file, waiting and rejected.
     changes: BTreeMap<ProposalId, (String, [usize; 3])>,
-    plan: Vec<PlanEntry>,
-    /// The calls that run, with what they read.
+    /// The calls that run, with their kinds.
     reading: HashMap<ToolCallId, ToolKind>,
     /// The command that a call runs, and how it ended.
     commands: HashMap<ToolCallId, (String, Option<Option<i32>>)>,
@@ -47,7 +46,6 @@ impl Gathered {
     /// Takes in the next event.
     pub(super) fn apply(&mut self, event: &Event) {
         match event {
-            Event::PlanUpdated { entries, .. } => self.plan.clone_from(entries),
             Event::ToolCallStarted { tool_call_id, kind, .. } => {
                 self.reading.insert(tool_call_id.clone(), *kind);
             }
@@ -77,10 +75,10 @@ impl Gathered {
             Event::FilesChanged { files, .. } => {
                 files.iter().for_each(|file| self.touch(&file.uri).by_command = true);
             }
-            Event::CheckpointRestored { files, .. } => {
+            Event::CheckpointRestored { direction, files, .. } => {
                 let is_done = |outcome: &_| matches!(outcome, RestoreOutcome::Done | RestoreOutcome::Unverified);
                 for file in files.iter().filter(|file| is_done(&file.outcome)) {
-                    self.touch(&file.uri).taken_back = true;
+                    self.touch(&file.uri).taken_back = *direction == Direction::Undo;
                 }
             }
             Event::TerminalStarted { tool_call_id, command, .. } => {
@@ -91,23 +89,30 @@ impl Gathered {
                     *ended = Some(*exit_code);
                 }
             }
-            Event::ChildWorked { tool_call_id, child, .. } => {
+            // One that is late works for nobody any more.
+            Event::ChildWorked { tool_call_id, child, .. } if self.reading.contains_key(tool_call_id) => {
                 self.children.insert(tool_call_id.clone(), child.clone());
+            }
+            Event::TurnEnded { .. } => {
+                self.reading.clear();
+                self.commands.clear();
+                self.children.clear();
             }
             _ => {}
         }
     }
 
-    /// What is known now. The questions that stand and the commands in the background are kept elsewhere.
+    /// The facts as they are now. The plan, the questions and the commands in the background are kept elsewhere.
     pub(super) fn facts<'s>(
         &self,
         folders: &[String],
+        plan: &[PlanEntry],
         questions: impl Iterator<Item = &'s PermissionRequest>,
         jobs: impl Iterator<Item = &'s TerminalInfo>,
     ) -> Facts {
         Facts {
             files: self.files(folders),
-            plan: self.plan.clone(),
+            plan: plan.to_vec(),
             questions: questions.map(|question| format!("{} {}", question.title, question.detail)).collect(),
             jobs: jobs.map(|job| format!("`{}` (id `{}`)", job.title, job.terminal_id)).collect(),
             children: self.children.values().map(|child| format!("conversation `{child}`")).collect(),
@@ -152,7 +157,10 @@ impl Gathered {
             self.failed.take_if(|failed| failed.command == command);
         } else {
             let from = printed.char_indices().rev().nth(TAIL - 1).map_or(0, |(at, _)| at);
-            let tail = printed.get(from..).unwrap_or_default().to_owned();
+            let end = printed.get(from..).unwrap_or_default();
+            // Half of a secret would not be known for one, so it begins with a whole line.
+            let whole = if from == 0 { Some(end) } else { end.split_once('\n').map(|(_, rest)| rest) };
+            let tail = whole.unwrap_or_default().to_owned();
             self.failed = Some(FailedCommand { command, exit_code, tail });
         }
     }

@@ -117,6 +117,8 @@ struct Running {
     sent: Option<Sent>,
     /// The same without its slash commands, for the model.
     rest: Vec<PromptBlock>,
+    /// True if it only compacts: then what an earlier turn left open stays so.
+    only_compacts: bool,
     /// Its task, once it has one.
     task: Option<AbortHandle>,
     /// The prompts that came when it had said its end, and its task was about to end.
@@ -247,6 +249,7 @@ impl Prompts {
             retry_wait: RetryWait::default(),
             sent: None,
             rest,
+            only_compacts: false,
             task: None,
             next: Vec::new(),
             makes_way: false,
@@ -284,6 +287,13 @@ impl Prompts {
     fn give_up(&self) -> bool {
         let given_up = self.turn.as_ref().filter(|turn| turn.report.is_some());
         given_up.inspect(|turn| turn.cancel.cancel()).is_some()
+    }
+
+    /// The turn that is about to be only compacts.
+    fn only_compacts(&mut self) {
+        if let Some(turn) = &mut self.turn {
+            turn.only_compacts = true;
+        }
     }
 
     /// The turn has begun, and this is its task.

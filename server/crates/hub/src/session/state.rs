@@ -113,7 +113,7 @@ pub(super) struct State {
     pub(super) proposals: BTreeMap<ProposalId, Proposal>,
     /// The log's record of the session's terminals.
     pub(super) terminals: terminals::Recorded,
-    /// The log's record of the work, for a hand-over.
+    /// The log's record of the work, for a handover.
     gathered: Gathered,
 }
 
@@ -162,6 +162,8 @@ impl State {
         self.checkpoints.apply(event);
         self.terminals.apply(event);
         self.gathered.apply(event);
+        // The vendor has counted another conversation.
+        self.counted.take_if(|_| event.changes_conversation());
         self.plan.apply(event);
         let mut told = std::mem::take(&mut self.told);
         told.apply(event, || self.halves());
@@ -233,10 +235,6 @@ impl State {
                 self.deleted.extend(before.clone().filter(|_| is_gone).map(|before| (uri.clone(), before)));
             }
             Event::ProposalChanged { proposal } => self.proposal_changed(proposal),
-            Event::ContextTrimmed { .. }
-            | Event::Compacted { .. }
-            | Event::CompactionCorrected { .. }
-            | Event::CompactionTakenBack { .. } => self.counted = None,
             Event::ContextUsed { used, .. } => self.context = Some(*used),
             // These change none of this: they are only shown, or are for one of the parts above.
             Event::CommandExecuted { .. }
@@ -254,8 +252,12 @@ impl State {
             | Event::TerminalChanged { .. }
             | Event::TerminalInput { .. }
             | Event::FileSeen { .. }
+            | Event::ContextTrimmed { .. }
             | Event::Compacting { .. }
+            | Event::Compacted { .. }
             | Event::CompactionFailed { .. }
+            | Event::CompactionCorrected { .. }
+            | Event::CompactionTakenBack { .. }
             | protocol::spoken!() => {}
         }
     }
@@ -376,9 +378,9 @@ impl State {
         }
     }
 
-    /// What the log tells of the work, for a hand-over.
+    /// The facts for a handover.
     pub(super) fn facts(&self) -> Facts {
-        self.gathered.facts(&self.folders, self.questions.values(), self.terminals.jobs())
+        self.gathered.facts(&self.folders, &self.plan.steps, self.questions.values(), self.terminals.jobs())
     }
 
     /// The calls of which a part is made and a part is not.

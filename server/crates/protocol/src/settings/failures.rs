@@ -71,7 +71,7 @@ pub(super) const FAILURES: &[Setting] = &[
         kind: Flag,
         default: Bool(true),
         who: EDITOR,
-        words: "Replace the earlier part of a conversation with a hand-over once the context is full and taking old \
+        words: "Replace the earlier part of a conversation with a handover once the context is full and taking old \
                 results out of it is no longer enough.",
         more: Some("configuration.md#when-the-context-is-full"),
     },

@@ -3,7 +3,7 @@
 use super::{BuiltIn, Definition, Effects, Flag, Words};
 use crate::turn::CompactionAsked;
 
-/// Has a hand-over take the place of the conversation's beginning, corrects the last one or takes it back.
+/// Has a handover take the place of the conversation's beginning, corrects the last one or takes it back.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Compact {
     /// Has one written.
@@ -27,29 +27,29 @@ impl BuiltIn for Compact {
         Definition {
             arguments: "[--keep-last <n>] [<focus>] | --correct <text> | --undo".into(),
             words: usize::MAX,
+            rest_after: Some(CORRECT),
             flags: vec![flag(KEEP_LAST, true), flag(CORRECT, false), flag(UNDO, false)].into(),
             ..Definition::new(
                 "compact",
-                "Replace the earlier part of the conversation with a hand-over, which can be corrected and undone",
+                "Replace the earlier part of the conversation with a handover, which can be corrected and undone",
             )
         }
     }
 
     fn read(words: &Words) -> Result<Self, String> {
-        let is_there = |name: &str| words.flags.iter().any(|(flag, _)| flag == name);
-        // The text as typed, with its quotes and blanks.
-        let text = |but: &str| words.text.replacen(but, "", 1).trim().to_owned();
-        if is_there(UNDO) {
-            return match text("--undo").as_str() {
-                "" => Ok(Self::TakeBack),
-                _ => Err("`--undo` takes the last hand-over back, and stands alone: `/compact --undo`".to_owned()),
-            };
-        }
-        if is_there(CORRECT) {
-            return match text("--correct") {
-                text if text.is_empty() => Err("say what the model is to read: `/compact --correct <text>`".to_owned()),
-                text => Ok(Self::Correct(text)),
-            };
+        // The text as typed, with its quotes, blanks and lines.
+        let after = |flag: &str| {
+            let rest = words.text.strip_prefix("--")?.strip_prefix(flag)?;
+            (rest.is_empty() || rest.starts_with(char::is_whitespace)).then(|| rest.trim())
+        };
+        match (after(UNDO), after(CORRECT)) {
+            (Some(""), _) => return Ok(Self::TakeBack),
+            (Some(_), _) => {
+                return Err("`--undo` takes the last handover back, and stands alone: `/compact --undo`".to_owned());
+            }
+            (_, Some("")) => return Err("say what the model is to read: `/compact --correct <text>`".to_owned()),
+            (_, Some(text)) => return Ok(Self::Correct(text.to_owned())),
+            (None, None) => {}
         }
         let wrong = |value: &str| {
             format!(

@@ -92,7 +92,7 @@ async fn a_full_context_goes_on_with_a_hand_over_of_facts_and_of_what_the_model_
     let [first, second, third] = &left.requests[..] else { panic!() };
     assert!(second.messages.starts_with(&first.messages) && second.tools == first.tools);
     assert_eq!(second.messages.len(), first.messages.len() + 2);
-    // What it goes on with.
+    // The messages that it goes on with.
     let said = texts(&left, 2);
     assert!(said[0].starts_with("<azimuth_handover>") && said[0].contains("Spans are bytes"), "{}", said[0]);
     for n in 0..12 {
@@ -275,6 +275,67 @@ async fn the_user_can_ask_for_it_with_a_focus_and_say_how_much_stays() {
     assert!(
         left.log.iter().any(|event| matches!(event, Event::Notice { text, .. } if text.contains("nothing to compact")))
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_second_look_that_is_no_handover_corrects_nothing() {
+    for look in [
+        vec![says("Nothing is wrong, so: SAME.")],
+        vec![says("### Done\nIs wrong.")],
+        vec![says(WRITTEN), call("c", "look", json!({}))],
+    ] {
+        let left = full(vec![answer(vec![says(WRITTEN)]), answer(look.clone()), answer(vec![says("ok")])]).play().await;
+        assert_eq!(left.outcome.stop, StopReason::EndTurn);
+        assert_eq!(compactions(&left)[0].written.as_deref(), Some(WRITTEN), "{look:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn another_model_of_the_chain_writes_it_if_the_first_cannot() {
+    let mut stage = full(vec![failure(ModelErrorKind::QuotaUsedUp)]);
+    let answers = |text: &str| answer(vec![says(text)]).counting_nothing();
+    stage.chain = vec![("p/other", vec![answers(WRITTEN), answers("same"), answers("ok")])];
+    let left = stage.play().await;
+    assert_eq!(left.outcome.stop, StopReason::EndTurn, "{:?}", left.story());
+    assert_eq!(compactions(&left)[0].written.as_deref(), Some(WRITTEN));
+}
+
+#[tokio::test(start_paused = true)]
+async fn where_nobody_can_be_asked_the_facts_have_to_do() {
+    let mut stage = full(vec![answer(vec![]), answer(vec![]), answer(vec![says("ok")])]);
+    stage.may_ask = false;
+    let left = stage.play().await;
+    assert_eq!((left.outcome.stop, left.unplayed), (StopReason::EndTurn, 0), "{:?}", left.story());
+    assert_eq!(compactions(&left)[0].written, None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_part_that_is_longer_than_what_it_replaces_is_left_out() {
+    let long = format!("### Done\n{}", "word ".repeat(4_700));
+    let mut stage = full(vec![answer(vec![says(&long)]), answer(vec![says("same")]), answer(vec![says("ok")])]);
+    stage.context_tokens = 16_000;
+    stage.events = talked(6, 6_000);
+    let left = stage.play().await;
+    assert_eq!((left.outcome.stop, left.unplayed), (StopReason::EndTurn, 0), "{:?}", left.story());
+    let compaction = &compactions(&left)[0];
+    assert!(compaction.after < compaction.before, "{compaction:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn results_that_the_model_has_not_seen_outlive_the_talk_before_them() {
+    let mut stage = full(vec![
+        answer(vec![call("c1", "ramble", json!({}))]),
+        failure(ModelErrorKind::ContextOverflow),
+        answer(vec![says(WRITTEN)]),
+        answer(vec![says("same")]),
+        answer(vec![says("ok")]),
+    ])
+    .tool("ramble", Access::Read, Does::Rambles(3_000));
+    stage.events = talked(5, 5_000);
+    let left = stage.play().await;
+    assert_eq!((left.outcome.stop, left.unplayed), (StopReason::EndTurn, 0), "{:?}", left.story());
+    let Message::ToolResults(results) = &**left.requests.last().unwrap().messages.last().unwrap() else { panic!() };
+    assert!(!results[0].text.starts_with(TRIMMED), "{}", results[0].text);
 }
 
 #[tokio::test(start_paused = true)]

@@ -277,7 +277,7 @@ pub(super) struct LoggedSession {
     saved: Mutex<Vec<bool>>,
     proposed: Mutex<Vec<EditPlan>>,
     kept: Mutex<Vec<String>>,
-    /// What its log tells, for a hand-over.
+    /// The facts for a handover.
     pub(super) facts: Mutex<Facts>,
     refuses_edits: Mutex<Option<EditRefused>>,
     /// The calls of an earlier turn that came to propose their edits.
@@ -579,6 +579,7 @@ pub(super) struct Stage {
     pub(super) mode: Mode,
     pub(super) limits: Limits,
     pub(super) compacts: bool,
+    pub(super) may_ask: bool,
     pub(super) compaction: Option<CompactionAsked>,
     pub(super) stop_early: bool,
     pub(super) canonical_edits: bool,
@@ -639,6 +640,7 @@ impl Stage {
             mode: Mode::Agent,
             limits: Limits::default(),
             compacts: true,
+            may_ask: true,
             compaction: None,
             stop_early: false,
             canonical_edits: false,
@@ -807,6 +809,7 @@ impl Stage {
             retry_wait: self.retry_wait,
             limits: self.limits,
             compacts: self.compacts,
+            may_ask: self.may_ask,
             only_compacts: self.compaction.is_some(),
             compaction: self.compaction,
             counted: None,

@@ -1,5 +1,5 @@
 use protocol::checkpoint::{ChangedFile, Direction, RestoredFile};
-use protocol::content::{Location, PlanEntryStatus};
+use protocol::content::Location;
 use protocol::review::{FileChange, Hunk, Proposal};
 use protocol::{HunkId, ToolResult};
 use serde_json::json;
@@ -80,7 +80,7 @@ fn ran(id: &str, command: &str, exit_code: i32, text: &str) -> [Event; 4] {
 fn facts(events: &[Event]) -> Facts {
     let mut gathered = Gathered::default();
     events.iter().for_each(|event| gathered.apply(event));
-    gathered.facts(&["file:///p".to_owned()], std::iter::empty(), std::iter::empty())
+    gathered.facts(&["file:///p".to_owned()], &[], std::iter::empty(), std::iter::empty())
 }
 
 #[test]
@@ -113,29 +113,32 @@ fn files_are_named_by_what_was_done_to_them_last() {
     let (read, other) =
         (FileFacts { read: true, ..known("src/read.rs") }, FileFacts { read: true, ..known("/other/o.rs") });
     assert_eq!(facts(&events).files, [read, other, a.clone(), made, b]);
-    let undone =
-        Event::CheckpointRestored { direction: Direction::Undo, turn_ids: vec!["t".into()], files: vec![restored] };
-    let after = facts(&[&events[..], &[undone]].concat());
-    assert_eq!(after.files.last(), Some(&FileFacts { taken_back: true, ..a }));
+    let undone = Event::CheckpointRestored {
+        direction: Direction::Undo,
+        turn_ids: vec!["t".into()],
+        files: vec![restored.clone()],
+    };
+    let after = facts(&[&events[..], &[undone.clone()]].concat());
+    assert_eq!(after.files.last(), Some(&FileFacts { taken_back: true, ..a.clone() }));
+    let files = vec![restored];
+    let redone = Event::CheckpointRestored { direction: Direction::Redo, turn_ids: vec!["t".into()], files };
+    assert_eq!(facts(&[&events[..], &[undone, redone]].concat()).files.last(), Some(&a), "it is there again");
 }
 
 #[test]
 fn the_last_command_that_failed_is_forgotten_once_the_same_line_succeeds() {
-    let failed = ran("1", "make", 2, &format!("{}the end", "x".repeat(5_000)));
+    let failed = ran("1", "make", 2, &format!("{}the end", "a line\n".repeat(1_000)));
     let known = facts(&failed).failed.unwrap();
     assert_eq!((known.command.as_str(), known.exit_code), ("make", Some(2)));
-    assert!(known.tail.ends_with("the end") && known.tail.chars().count() == TAIL);
+    assert!(known.tail.starts_with("a line\n") && known.tail.ends_with("the end"), "{}", known.tail);
+    assert!((TAIL - 7..TAIL).contains(&known.tail.chars().count()));
     let other = [&failed[..], &ran("2", "ls", 0, "")].concat();
     assert!(facts(&other).failed.is_some());
     assert_eq!(facts(&[&other[..], &ran("3", "make", 0, "")].concat()).failed, None);
 }
 
 #[test]
-fn the_plan_and_the_sessions_that_work_are_the_last_ones() {
-    let plan = |content: &str| Event::PlanUpdated {
-        turn_id: "t".into(),
-        entries: vec![PlanEntry { content: content.into(), status: PlanEntryStatus::Pending }],
-    };
+fn a_session_works_for_this_one_as_long_as_its_call_runs() {
     let worked = |call: &str, child: &str| Event::ChildWorked {
         turn_id: "t".into(),
         tool_call_id: call.into(),
@@ -146,8 +149,12 @@ fn the_plan_and_the_sessions_that_work_are_the_last_ones() {
         usage: Default::default(),
         cost: None,
     };
-    let events = [plan("one"), plan("two"), worked("c", "aaaaaa"), worked("d", "bbbbbb"), ended("c", "", "file:///p")];
-    let known = facts(&events);
-    assert_eq!(known.plan.iter().map(|step| step.content.as_str()).collect::<Vec<_>>(), ["two"]);
-    assert_eq!(known.children, ["conversation `bbbbbb`"]);
+    let calls = [called("c", ToolKind::Other), called("d", ToolKind::Other)];
+    let events = [&calls[..], &[worked("c", "aaaaaa"), worked("d", "bbbbbb"), ended("c", "", "file:///p")]].concat();
+    assert_eq!(facts(&events).children, ["conversation `bbbbbb`"]);
+    let late = [&events[..], &[worked("c", "aaaaaa")]].concat();
+    assert_eq!(facts(&late).children, ["conversation `bbbbbb`"]);
+    let (stop_reason, usage) = (protocol::turn::StopReason::Interrupted, Default::default());
+    let over = Event::TurnEnded { turn_id: "t".into(), stop_reason, error: None, usage, cost: None, new_errors: None };
+    assert_eq!(facts(&[&events[..], &[over]].concat()).children, [""; 0], "it ended with its turn");
 }

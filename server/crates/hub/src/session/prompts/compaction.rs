@@ -1,4 +1,4 @@
-//! `/compact`, and the requests about hand-overs: what the user has to say of them.
+//! `/compact`, and the requests about handovers: what the user has to say of them.
 
 use agent::commands::built_in::{Compact, Summarize};
 use async_trait::async_trait;
@@ -12,8 +12,8 @@ use super::preparation::Preparation;
 use crate::session::{Caller, Session};
 use crate::{Error, Reply};
 
-/// What a user is told who speaks of a hand-over where there is none.
-const NONE: &str = "no hand-over stands in this conversation";
+/// The words to a user who speaks of a handover where there is none.
+const NONE: &str = "no handover stands in this conversation";
 
 #[async_trait]
 impl Execute for Compact {
@@ -22,15 +22,15 @@ impl Execute for Compact {
         match self {
             Self::Write(asked) => {
                 done.compaction = Some(asked);
-                Ok("A hand-over is written for the earlier part of the conversation.".to_owned())
+                Ok("Compacting the conversation.".to_owned())
             }
             Self::Correct(written) => {
                 done.events.push(Event::CompactionCorrected { compaction_id: standing()?, written });
-                Ok("The hand-over is corrected: the model reads your text from now on.".to_owned())
+                Ok("The handover is corrected: the model reads your text from now on.".to_owned())
             }
             Self::TakeBack => {
                 done.events.push(Event::CompactionTakenBack { compaction_id: standing()? });
-                Ok("The hand-over is taken back: the model sees the messages again for which it stood.".to_owned())
+                Ok("The handover is taken back: the model sees the replaced messages again.".to_owned())
             }
         }
     }
@@ -44,7 +44,7 @@ impl Execute for Summarize {
 }
 
 impl Session {
-    /// Gives what a model wrote of a hand-over another text.
+    /// Gives what a model wrote of a handover another text.
     pub(super) fn correct_handover(&mut self, _: Caller, params: CompactionCorrectParams, reply: Reply<Answer>) {
         let CompactionCorrectParams { compaction_id, written, .. } = params;
         let corrected = self.standing(Some(&compaction_id));
@@ -52,23 +52,28 @@ impl Session {
         self.change_handover(corrected, reply);
     }
 
-    /// Takes a hand-over back, and those that stand on it.
+    /// Takes a handover back.
     pub(super) fn take_handover_back(&mut self, _: Caller, params: CompactionUndoParams, reply: Reply<Answer>) {
         let taken_back = self.standing(params.compaction_id.as_ref());
         let taken_back = taken_back.map(|compaction_id| Event::CompactionTakenBack { compaction_id });
         self.change_handover(taken_back, reply);
     }
 
-    /// The hand-over that is meant, if it stands and nothing is at work with it.
+    /// The handover that is meant, if it is the last one and nothing is at work with it: the others stand for nothing
+    /// that the model sees.
     fn standing(&self, meant: Option<&CompactionId>) -> Result<CompactionId, Error> {
         if let Some(turn) = self.prompts.turn() {
-            let text = "a turn is running in this session and works with the hand-over: cancel it first, or let it end";
+            let text = "a turn is running in this session and works with the handover: cancel it first, or let it end";
             return Err(Error::new(ErrorCode::TurnRunning, text).with_data(json!({ "turnId": turn })));
         }
         let history = &self.state.history;
         match meant {
-            Some(id) if history.handovers().contains(id) => Ok(id.clone()),
-            Some(id) => Err(Error::not_found("hand-over", id)),
+            Some(id) if history.handover() == Some(id) => Ok(id.clone()),
+            Some(id) if history.handovers().contains(id) => {
+                let text = "a later handover stands for this one: take that back first";
+                Err(Error::new(ErrorCode::OperationFailed, text))
+            }
+            Some(id) => Err(Error::not_found("handover", id)),
             None => history.handover().cloned().ok_or_else(|| Error::new(ErrorCode::OperationFailed, NONE)),
         }
     }

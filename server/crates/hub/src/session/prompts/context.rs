@@ -57,8 +57,8 @@ fn in_words(filling: &Filling, model: &ModelInfo, tools: usize, config: &Config)
     let left = full.saturating_sub(*used);
     let has_results = parts.iter().any(|(part, _)| *part == Part::Results);
     let room = match (config.auto_compact, has_results) {
-        (true, true) => "the oldest tool results are removed, or a hand-over takes the place of the earlier part",
-        (true, false) => "a hand-over takes the place of the earlier part",
+        (true, true) => "the oldest tool results are removed, or a handover takes the place of the earlier part",
+        (true, false) => "a handover takes the place of the earlier part",
         (false, true) => "the oldest tool results are removed",
         (false, false) => "there is no tool result to remove, so it is time for `/compact`",
     };
@@ -115,7 +115,7 @@ mod tests {
         }
         assert!(in_words(&filling, &model, 21, &config(true, true)).contains("At 154k tokens, a larger model"));
         let words = in_words(&filling, &model, 21, &config(false, true));
-        assert!(words.ends_with("are removed, or a hand-over takes the place of the earlier part."), "{words}");
+        assert!(words.ends_with("are removed, or a handover takes the place of the earlier part."), "{words}");
         let nothing = Filling { parts: vec![(Part::Prompts, 120)], known: Known::Estimated, ..filling };
         let words = in_words(&nothing, &model, 21, &config(false, false));
         assert!(words.contains(", estimated.") && words.ends_with("so it is time for `/compact`."), "{words}");

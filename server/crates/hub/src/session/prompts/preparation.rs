@@ -57,9 +57,9 @@ pub(super) struct Preparation {
     /// The conversation so far and the vendor's last count of it, if a command asks for them.
     pub(super) messages: Vec<Arc<ModelMessage>>,
     pub(super) counted: Option<(Counted, String)>,
-    /// The larger model that goes on in the stead of the session's.
-    /// The hand-over at the conversation's beginning.
+    /// The handover at the conversation's beginning.
     pub(super) handover: Option<CompactionId>,
+    /// The larger model that goes on in the stead of the session's.
     pub(super) promoted: Option<Promoted>,
     /// The part of the session's usage and cost that sessions used which its calls started.
     pub(super) children: Sums,

@@ -215,11 +215,14 @@ impl Session {
     }
 
     fn turn_ended(&mut self, end: TurnEnd) {
-        let Some(Running { sent, next, makes_way, report, .. }) = self.prompts.end(&end.turn) else { return };
+        let Some(running) = self.prompts.end(&end.turn) else { return };
+        let Running { sent, next, makes_way, report, only_compacts, .. } = running;
         self.gate.turn_ended(&self.config, self.state.mode);
-        self.edits.problems().end();
-        let closed = self.gate.close_questions();
-        self.record_closed(closed);
+        if !only_compacts {
+            self.edits.problems().end();
+            let closed = self.gate.close_questions();
+            self.record_closed(closed);
+        }
         // A turn records its own end; one that panicked could not.
         let fault =
             "a fault in Azimuth ended the turn; its log says more. The session is unharmed: go on, or ask again";

@@ -198,10 +198,15 @@ impl Session {
             let since = if self.state.is_used { self.log.feed().last() } else { 0 };
             self.follow(&home, since);
         }
-        self.record_beginning(&id, mode, prompt, &mut turn, given.is_none());
+        let closes = given.is_none() && !turn.only_compacts;
+        self.record_beginning(&id, mode, prompt, &mut turn, closes);
         self.gate.turn_began(mode);
         self.dequeue_begun();
-        self.edits.problems().begin();
+        if turn.only_compacts {
+            self.prompts.only_compacts();
+        } else {
+            self.edits.problems().begin();
+        }
         self.follow_turn(&id);
         self.prompts.given = given;
         self.run_turn(&id, mode, turn);
@@ -311,6 +316,7 @@ impl Session {
                     answered: self.prompts.given.as_ref().map(|given| given.call.clone()),
                     limits: self.limits(),
                     compacts: self.config.auto_compact,
+                    may_ask: self.state.parent.is_none(),
                     only_compacts: turn.only_compacts,
                     compaction: turn.compaction,
                     counted: self
