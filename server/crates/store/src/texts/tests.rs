@@ -19,6 +19,7 @@ fn prompt(text: &str) -> Event {
         model: "m".into(),
         mode: Mode::Agent,
         thinks: None,
+        compacts: false,
     }
 }
 
