@@ -12,6 +12,13 @@ use protocol::turn::StopReason;
 use protocol::{ErrorCode, Event, SessionId, methods};
 use serde_json::{Value, json};
 
+/// A user whose model is not reminded of its plan, which takes a request.
+fn setup(model: &ModelServer, wire: Wire) -> Setup {
+    let setup = Setup::empty();
+    setup.configure(&format!("plan_reminders = 0\nretries = 0\n{}", Setup::configuration(model, wire)));
+    setup
+}
+
 /// The part of a handover that a model writes.
 const NOTES: &str = "### Done\nThe reader.\n### Decided\nSpans are bytes.\n### Tried and failed\nA regex.\n### Next step\n\
                      Write the printer.";
@@ -78,7 +85,7 @@ async fn a_user_compacts_and_nothing_that_counts_is_forgotten_then_corrects_it_a
         says("It waits for you."),
     ])
     .await;
-    let (setup, project) = (Setup::model(&model, Wire::Anthropic), project());
+    let (setup, project) = (setup(&model, Wire::Anthropic), project());
     let client = Client::start(&setup, &project, Profile::panel()).await;
     let session = client.new_session().await;
     turn(&client, &session, "Never use tabs.\nPlan \"it\".").await;
@@ -264,7 +271,8 @@ async fn a_prompt_below_the_command_follows_it_and_a_question_that_stands_outliv
     model.then(Answer::calls("shell_run", json!({ "command": "touch made.txt" })));
     client.prompt(&session, &format!("Make it. {long}")).await;
     let is_asked = |event: &Event| matches!(event, Event::PermissionAsked { .. });
-    client.until(&session, "a question", is_asked).await;
+    let events = client.until(&session, "a question", is_asked).await;
+    let Some(Event::PermissionAsked { request, .. }) = events.last().cloned() else { panic!() };
     client.waive("azimuth/event");
     assert_eq!(client.finish().await, 0);
     let client = Client::start(&setup, &project, Profile::panel()).await;
@@ -273,13 +281,8 @@ async fn a_prompt_below_the_command_follows_it_and_a_question_that_stands_outliv
     client.prompt(&session, "/compact --keep-last 1").await;
     let is_end = |event: &Event| matches!(event, Event::TurnEnded { stop_reason: StopReason::EndTurn, .. });
     let events = client.until(&session, "the end", is_end).await;
-    let asked = events.iter().find_map(|event| match event {
-        Event::PermissionAsked { request, .. } => Some(request.clone()),
-        _ => None,
-    });
     let made = compaction(&events).unwrap_or_else(|| panic!("{events:#?}"));
     assert!(made.facts.contains("## Questions that the user has not answered"), "{}", made.facts);
-    let request = asked.expect("the question stands in the log");
     model.then(says("Made."));
     client.answer(&session, &request, "allow_once").await;
     client.until_end(&session, StopReason::EndTurn).await;
@@ -450,8 +453,7 @@ async fn twenty_long_sessions_that_are_compacted_at_random_places_forget_no_word
         let wire = Wire::ALL[seed % Wire::ALL.len()];
         let model = ModelServer::start([]).await;
         model.may_rewrite();
-        let setup = Setup::empty();
-        setup.configure(&format!("retries = 0\n{}", Setup::configuration(&model, wire)));
+        let setup = setup(&model, wire);
         let project = project();
         let client = Client::start(&setup, &project, Profile::panel()).await;
         let session = client.new_session().await;

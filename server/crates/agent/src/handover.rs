@@ -14,6 +14,15 @@ use protocol::content::PlanEntryStatus;
 pub use self::transcript::{shortened, transcript};
 use crate::tags::{self, HANDOVER};
 
+/// A compaction that the user asked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Asked {
+    /// The subject to pay attention to.
+    pub focus: Option<String>,
+    /// The number of the last messages that stay as they are; none for as many as usual.
+    pub keep_last: Option<usize>,
+}
+
 /// The words of a user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Words {

@@ -180,14 +180,11 @@ impl History {
                 }
                 self.result(result);
             }
-            Event::ContextTrimmed { tool_call_ids, kept, .. } => {
-                let kept = kept.iter().map(String::as_str).chain(std::iter::repeat(""));
-                tool_call_ids.iter().zip(kept).for_each(|(id, kept)| self.trim(id, kept));
-            }
-            Event::Compacted { .. }
+            Event::ContextTrimmed { .. }
+            | Event::Compacted { .. }
             | Event::CompactionFailed { .. }
             | Event::CompactionCorrected { .. }
-            | Event::CompactionTakenBack { .. } => self.apply_compaction(event),
+            | Event::CompactionTakenBack { .. } => self.make_room(event),
             Event::ReviewDecided { message: Some(message), .. }
             | Event::PermissionAnswered {
                 outcome: PermissionOutcome::Selected { message: Some(message), .. }, ..
@@ -216,9 +213,13 @@ impl History {
         self.settle_stream();
     }
 
-    /// Takes in what becomes of handovers.
-    fn apply_compaction(&mut self, event: &Event) {
+    /// Takes in what makes the conversation shorter, or longer again.
+    fn make_room(&mut self, event: &Event) {
         match event {
+            Event::ContextTrimmed { tool_call_ids, kept, .. } => {
+                let kept = kept.iter().map(String::as_str).chain(std::iter::repeat(""));
+                tool_call_ids.iter().zip(kept).for_each(|(id, kept)| self.trim(id, kept));
+            }
             Event::Compacted { compaction, .. } => {
                 let (id, facts) = (&compaction.compaction_id, Arc::from(compaction.facts.as_str()));
                 let text = handover::for_model(&compaction.facts, compaction.written.as_deref());

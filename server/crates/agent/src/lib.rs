@@ -4,10 +4,10 @@
 //! implement.
 //!
 //! Reading order: [`turn`] (the loop), [`dispatch`] (the one gate to every effect, where [`permission`] judges),
-//! [`toolset`] (tools that come and go), [`history`] (what the model sees, a fold of the session's events), [`handover`]
-//! (what stands for its beginning once it is too long), [`prompt`] (what the model is told first), [`file_blocks`]
-//! (files in an answer's text), [`commands`] (what of a prompt is for us), [`workflow`] (prompts that begin at a place
-//! in the code), [`side`] (a model asked outside a turn), [`title`].
+//! [`toolset`] (tools that come and go), [`history`] (what the model sees, a fold of the session's events),
+//! [`handover`] (what stands for its beginning once it is too long), [`prompt`] (what the model is told first),
+//! [`file_blocks`] (files in an answer's text), [`commands`] (what of a prompt is for us), [`workflow`] (prompts that
+//! begin at a place in the code), [`side`] (a model asked outside a turn), [`title`].
 
 pub mod commands;
 pub mod context;

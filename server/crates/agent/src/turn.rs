@@ -7,6 +7,7 @@
 mod budget;
 mod circles;
 mod compacting;
+mod limits;
 mod live;
 mod making;
 mod mending;
@@ -40,8 +41,8 @@ use tokio_util::sync::CancellationToken;
 
 use self::budget::Budget;
 use self::circles::Circles;
-pub use self::compacting::Asked as CompactionAsked;
 use self::compacting::Refills;
+pub use self::limits::Limits;
 use self::making::Asked;
 use self::mending::left_broken;
 use self::planning::Planning;
@@ -52,6 +53,7 @@ use self::words::{not_whole, refused};
 use crate::context::Counted;
 use crate::dispatch::{Ended, Gate};
 use crate::file_blocks;
+use crate::handover::Asked as CompactionAsked;
 use crate::history::{History, OpenCall};
 use crate::toolset::ToolSet;
 use crate::wait::{at_any_rate, until_cancelled};
@@ -129,39 +131,6 @@ pub struct TurnContext {
     pub may_ask: bool,
     /// The last count of the conversation by the model's vendor.
     pub counted: Option<Counted>,
-}
-
-/// The turn's limits.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Limits {
-    /// Requests with tool calls after which the turn asks whether to go on.
-    pub rounds: usize,
-    /// Tokens after which the turn ends, of all kinds that [`Usage`] counts; none for no end.
-    pub tokens: Option<u64>,
-    /// US dollars after which it ends, if the model's price is known; none for no end.
-    pub cost: Option<f64>,
-    /// How often the same call may come to the same result before the turn asks whether to go on.
-    pub repeats: usize,
-    /// Rounds whose results are kept when older ones are trimmed.
-    pub keep_rounds: usize,
-    /// The longest result a model gets, in bytes; less for a model with a small context. Its head and tail are kept.
-    pub result_bytes: usize,
-    /// The longest input a tool gets, in bytes of JSON.
-    pub input_bytes: usize,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            rounds: 100,
-            tokens: None,
-            cost: None,
-            repeats: 3,
-            keep_rounds: 4,
-            result_bytes: 50_000,
-            input_bytes: 50 * 1024,
-        }
-    }
 }
 
 /// The end of a turn. The same is in the event [`TurnEnded`](protocol::Event::TurnEnded), which [`run`] has recorded.

@@ -7,7 +7,7 @@ use super::built_in::{
     Auto, BuiltIn, ChooseMode, ChooseModel, Compact, NewProvider, Permissions, Providers, Summarize, Trust,
 };
 use super::*;
-use crate::turn::CompactionAsked;
+use crate::handover::Asked as CompactionAsked;
 
 /// Answers with the words that it was given, or as it is told.
 struct Echo(Option<Result<&'static str, &'static str>>);

@@ -106,7 +106,8 @@ fn a_transcript_has_all_but_images_and_thinking_and_a_shortened_one_its_end() {
     assert!(text.contains(&"a line\n".repeat(1_000)) && !text.contains("secretly") && !text.contains("AAAA"));
     let short = shortened(&messages, 10_000);
     assert!(short.starts_with("USER:") && short.contains("a part is left out"), "{short}");
-    let short = shortened(&messages.to_vec().repeat(9), 520);
+    let many: Vec<_> = messages.iter().cycle().take(27).cloned().collect();
+    let short = shortened(&many, 520);
     assert!(short.starts_with("[The conversation before this is left out here.]\n\n"), "{short}");
     assert!(short.trim_end().ends_with("a line"), "{short}");
     assert!(short.chars().count() < 600, "{}", short.len());

@@ -25,7 +25,7 @@ use super::retry::Next;
 use super::words::failed;
 use super::{End, Turn};
 use crate::context::{Contents, Filling, estimate};
-use crate::handover::{self, Known};
+use crate::handover::{self, Asked, Known};
 use crate::wait::until_cancelled;
 
 /// The tokens of the newest messages that stay as they are, and their largest share of the room.
@@ -51,15 +51,6 @@ const NOT_WRITTEN: &str = "Say \"go on\" to continue with a handover that contai
 /// The words to the user where a handover is full again at once.
 const REFILLED: &str = "Say \"go on\" to have it compacted again, choose a model with a larger context, or start a new \
                         conversation with /new.";
-
-/// A compaction that the user asked for.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Asked {
-    /// The subject to pay attention to.
-    pub focus: Option<String>,
-    /// The number of the last messages that stay as they are; none for as many as usual.
-    pub keep_last: Option<usize>,
-}
 
 /// How often the context was full again soon.
 #[derive(Debug, Default)]

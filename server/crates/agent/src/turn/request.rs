@@ -12,13 +12,13 @@ use protocol::event::Severity;
 use protocol::turn::StopReason;
 use protocol::{AssistantBlock, Event};
 
-use super::compacting::Asked;
 use super::live::{Doomed, LiveCalls, LiveText};
 use super::pace::Pace;
 use super::retry::{MOST_TOLD, Next};
 use super::words::failed;
 use super::{End, Turn};
 use crate::file_blocks;
+use crate::handover::Asked;
 use crate::wait::until_cancelled;
 
 /// How often in a row an answer is stopped before its end; the next is heard out, so that there is one.

@@ -193,11 +193,7 @@ impl State {
                 self.open_turn = Some(OpenTurn::new(turn_id, model));
             }
             Event::MessageCompleted { usage, cost, .. } | Event::RequestPaid { usage, cost, .. } => {
-                self.note_count(event);
-                if let Some(turn) = self.open_turn.as_mut().filter(|_| *usage != Usage::default()) {
-                    turn.sums += Sums::one(*usage, *cost);
-                    self.unpriced.extend(cost.is_none().then(|| turn.model.clone()));
-                }
+                self.requested(event, *usage, *cost);
             }
             Event::TurnEnded { usage, cost, .. } => {
                 let turn = self.open_turn.take();
@@ -259,6 +255,15 @@ impl State {
             | Event::CompactionCorrected { .. }
             | Event::CompactionTakenBack { .. }
             | protocol::spoken!() => {}
+        }
+    }
+
+    /// A request to the turn's model used so much.
+    fn requested(&mut self, event: &Event, usage: Usage, cost: Option<f64>) {
+        self.note_count(event);
+        if let Some(turn) = self.open_turn.as_mut().filter(|_| usage != Usage::default()) {
+            turn.sums += Sums::one(usage, cost);
+            self.unpriced.extend(cost.is_none().then(|| turn.model.clone()));
         }
     }
 

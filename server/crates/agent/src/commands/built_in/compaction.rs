@@ -1,7 +1,7 @@
 //! `/compact` and `/summarize`.
 
 use super::{BuiltIn, Definition, Effects, Flag, Words};
-use crate::turn::CompactionAsked;
+use crate::handover::Asked as CompactionAsked;
 
 /// Has a handover take the place of the conversation's beginning, corrects the last one or takes it back.
 #[derive(Debug, PartialEq, Eq)]

@@ -9,8 +9,8 @@ use protocol::{Event, TurnId};
 use serde_json::json;
 
 use super::fakes::{Does, Left, Script, Stage, answer, call, failure, says, started};
+use crate::handover::Asked as CompactionAsked;
 use crate::history::{History, TRIMMED};
-use crate::turn::CompactionAsked;
 
 const WRITTEN: &str = "### Done\nThe parser.\n### Decided\nSpans are bytes.\n### Tried and failed\nA regex.\n### Next step\n\
                        Write the printer.";

@@ -27,10 +27,11 @@ use protocol::{AssistantBlock, Event, PermissionId, PromptBlock, SessionId, Tool
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
+use crate::handover::Asked as CompactionAsked;
 use crate::history::History;
 use crate::history::tests::problem;
 use crate::toolset::ToolSet;
-use crate::turn::{CompactionAsked, Limits, RetryPolicy, RetryWait, TurnContext, TurnOutcome, run};
+use crate::turn::{Limits, RetryPolicy, RetryWait, TurnContext, TurnOutcome, run};
 
 /// Counts every moment at which something outside the turn has its say, and cancels the turn at one of them.
 #[derive(Default)]

@@ -9,7 +9,7 @@ use agent::commands::built_in::{
     HiddenSecrets, New, Permissions, Providers, Redo, Resume, Search, Summarize, Trust, Undo, Usage,
 };
 use agent::commands::{Command, Invocation, Words};
-use agent::turn::CompactionAsked;
+use agent::handover::Asked as CompactionAsked;
 use async_trait::async_trait;
 use futures_util::future::BoxFuture;
 use ports::model::Model;

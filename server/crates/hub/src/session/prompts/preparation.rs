@@ -6,8 +6,8 @@ use std::time::Instant;
 
 use agent::commands::{Commands, Invocation};
 use agent::context::Counted;
+use agent::handover::Asked as CompactionAsked;
 use agent::toolset::ToolSet;
-use agent::turn::CompactionAsked;
 use permission::Rules;
 use ports::edit::EditForm;
 use ports::hooks::Chain;
