@@ -44,7 +44,7 @@ export class Changes {
     refill(this.queued,
       ...[...chat.queue].map(([queueId, blocks], place) =>
         h('div', { class: 'row queued' }, h('span', { class: 'dim' }, 'Waits: '), h('span', { class: 'name' }, visible(textOf(blocks))),
-          place > 0 && button('↑', () => this.post({ type: 'first', queueId }), { class: 'icon', 'aria-label': 'Let this prompt go first', title: 'Let it go first' }),
+          place > 0 && button('↑', () => this.post({ type: 'first', queueId }), { class: 'icon', 'aria-label': 'Move this prompt to the top', title: 'Move to the top' }),
           button('✕', () => this.post({ type: 'unqueue', queueId, prompt: blocks }), { class: 'icon', 'aria-label': 'Take this prompt back into the input', title: 'Take it back into the input' }))),
     );
   }

@@ -142,9 +142,9 @@ export class Prompt {
     this.shown = now;
     refill(this.buttons,
       ...(running
-        ? [button('Say now', () => this.send(), { class: 'primary', title: 'Say this to the running turn, which hears it after this round (Enter)' }),
+        ? [button('Say now', () => this.send(), { class: 'primary', title: 'Tell the running turn after this step (Enter)' }),
           button('Queue', () => this.queue(), { class: 'secondary', title: 'For after this turn (Alt+Enter)' }),
-          button('Interrupt', () => this.interrupt(), { class: 'secondary', title: 'Break off the turn, and begin with this (Shift+Alt+Enter)' }),
+          button('Interrupt', () => this.interrupt(), { class: 'secondary', title: 'Stop the turn and send this (Shift+Alt+Enter)' }),
           ...(chat.waits === undefined ? [] : [button('Try now', () => this.retry(), { class: 'secondary', title: 'Ask the model again now' })]),
           button('Stop', () => this.cancel(), { class: 'secondary', title: 'Cancel the turn (Escape)' })]
         : [button('Send', () => this.send(), { class: 'primary', title: facts?.enterSends === false ? 'Send (Ctrl+Enter)' : 'Send (Enter)' })]),

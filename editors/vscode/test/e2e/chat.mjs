@@ -299,7 +299,7 @@ try {
     await press('Alt+Enter');
     await waits.filter({ hasText: words }).waitFor();
   }
-  await waits.filter({ hasText: 'second waits' }).getByRole('button', { name: 'Let this prompt go first' }).focus();
+  await waits.filter({ hasText: 'second waits' }).getByRole('button', { name: 'Move this prompt to the top' }).focus();
   await press('Enter');
   await steps.until('the second first', async () => /second waits/.test(await waits.first().innerText()));
   await shot('waiting');

@@ -388,6 +388,10 @@ impl Gate {
             return Ok(self.ask_form(call, form).await);
         }
         if let Some(entries) = steps {
+            // The user's change counts more than a plan that was made without it.
+            if let Some(news) = self.session.plan_news().await {
+                return Ok(Outcome::failed(format!("{news}\nYour plan was made without that, and was not taken.")));
+            }
             self.session.record(Event::PlanUpdated { turn_id: self.turn_id.clone(), entries, by_user: false });
         }
         let canonical = canonical.map(Box::new);

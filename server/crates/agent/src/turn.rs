@@ -353,7 +353,7 @@ impl Turn {
                 self.close(&calls, "not run: the answer was broken off");
                 if self.hear().await
                     || (stop != Stop::Refusal
-                        && (self.must_remind() || self.must_mend().await || self.must_finish().await))
+                        && (self.must_remind() || self.must_mend().await || self.must_finish(stop).await))
                 {
                     continue;
                 }

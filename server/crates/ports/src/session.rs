@@ -87,6 +87,11 @@ pub trait Session: Send + Sync {
         Vec::new()
     }
 
+    /// The user's change of the plan, in words for the model, if it was not told yet; by default none.
+    async fn plan_news(&self) -> Option<String> {
+        None
+    }
+
     /// The messages to the turn since the last call: the user's messages, decisions on edits. In order. The
     /// session has recorded it ([`Event::Steered`], [`Event::Noted`]) when it gives it, so that a crash between the two
     /// loses nothing.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use hub::Error;
 use protocol::methods;
-use protocol::permission::PermissionRequest;
+use protocol::permission::{PermissionOptionKind, PermissionRequest};
 use serde_json::{Value, json};
 
 use super::{Chat, Chats, Post, View, lock};
@@ -49,8 +49,14 @@ impl View {
                 }
             }
             for option in &request.options {
-                let answer = json!({ "sessionId": session, "permissionId": request.permission_id,
+                let mut answer = json!({ "sessionId": session, "permissionId": request.permission_id,
                     "optionId": option.option_id });
+                if let Some(form) = request.form.as_ref().filter(|_| option.kind == PermissionOptionKind::AllowOnce) {
+                    // The questions that were answered stay so.
+                    let mut answers = filled.answers.clone();
+                    answers.resize_with(form.questions.len(), Default::default);
+                    answer["answers"] = json!(answers);
+                }
                 actions.push(action(&format!("{} ({})", option.name, request.title), commands::ANSWER, answer));
             }
         }

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use ports::model::Stop;
 use ports::tool_names;
 use protocol::content::{PlanEntry, PlanEntryStatus};
 use protocol::mode::Edits;
@@ -39,9 +40,10 @@ impl Planning {
 
 impl Turn {
     /// True if the turn, which would end, goes on so that the model comes back to the steps that are open.
-    pub(super) async fn must_finish(&mut self) -> bool {
+    pub(super) async fn must_finish(&mut self, stop: Stop) -> bool {
         // A mode that changes nothing leaves the steps of its plan to others.
-        if self.planning.reminders == 0 || self.gate.mode.edits() == Edits::None {
+        let may = stop == Stop::EndTurn && self.gate.mode.edits() != Edits::None;
+        if self.planning.reminders == 0 || !may {
             return false;
         }
         let open = self.open_steps().await;
@@ -50,8 +52,8 @@ impl Turn {
         }
         self.planning.reminders -= 1;
         self.note(format!(
-            "You ended your turn, but these steps of the plan are open: {}. Go on with them; update the plan where they are \
-             done, or wanted no more. If you wait for the user, or cannot go on, say so in a sentence and end.",
+            "You ended your turn, but these steps of the plan are open: {}. Go on with them, mark the steps \
+             that are done, and drop those that are no longer wanted. If you wait for the user, or cannot go on, say so in a sentence and end.",
             open.join("; ")
         ));
         true
@@ -68,8 +70,8 @@ impl Turn {
         if !open.is_empty() {
             let open = open.join("; ");
             self.note(format!(
-                "You have not updated the plan for {ROUNDS} rounds. These of its steps are open: {open}. Update it if that is \
-                 not how the work stands."
+                "You have not updated the plan for {ROUNDS} rounds. These of its steps are open: {open}. Update it if it is \
+                 out of date."
             ));
         }
     }

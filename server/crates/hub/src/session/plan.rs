@@ -30,10 +30,7 @@ impl Plan {
                     self.worked_on_in = Some(turn_id.clone());
                 }
             }
-            Event::Noted { turn_id, text } if text.starts_with(CHANGED) => {
-                self.is_news = false;
-                self.worked_on_in = Some(turn_id.clone());
-            }
+            Event::Noted { text, .. } if text.starts_with(CHANGED) => self.is_news = false,
             _ => {}
         }
     }
@@ -50,7 +47,7 @@ impl Plan {
             return None;
         }
         if self.steps.is_empty() {
-            return Some(format!("{CHANGED} There is none any more."));
+            return Some(format!("{CHANGED} It was removed."));
         }
         let steps = self.steps.iter().map(|step| {
             let status = match step.status {
@@ -61,6 +58,6 @@ impl Plan {
             format!("- {status}: {}", step.content)
         });
         let steps: Vec<_> = steps.collect();
-        Some(format!("{CHANGED} It is now:\n{}\nGo on by it, and keep its steps when you update it.", steps.join("\n")))
+        Some(format!("{CHANGED} It is now:\n{}\nFollow it, and keep its steps when you update it.", steps.join("\n")))
     }
 }

@@ -71,6 +71,8 @@ pub(super) enum Message {
     Interjections(oneshot::Sender<Vec<Interjection>>),
     /// A turn asks for the plan that it works on.
     Plan(oneshot::Sender<Vec<PlanEntry>>),
+    /// A turn asks if the user has changed the plan.
+    PlanNews(oneshot::Sender<Option<String>>),
     /// A turn's task ended.
     Ended(TurnEnd),
     /// A word to the turn is ready.
@@ -97,6 +99,8 @@ pub(super) struct Prompts {
     last_caller: Option<Caller>,
     /// True if the last turn came to its own end, so that what waits may start by itself.
     went_well: bool,
+    /// True if what runs was stopped so that the first waiting prompt begins in its place.
+    makes_way: bool,
     /// An answer to the question that the running turn will ask again.
     given: Option<GivenAnswer>,
     /// Ends the request for a title that is under way.
@@ -123,8 +127,6 @@ struct Running {
     task: Option<AbortHandle>,
     /// The prompts that came when it had said its end, and its task was about to end.
     next: Vec<Start>,
-    /// True if the first prompt that waits is to begin in its place.
-    makes_way: bool,
     /// Where it is reported, if another session started this one for it.
     report: Option<Report>,
 }
@@ -167,6 +169,7 @@ impl Prompts {
             interjections: Vec::new(),
             last_caller: None,
             went_well: true,
+            makes_way: false,
             given: None,
             titling: None,
             edits_told: Instant::now(),
@@ -252,7 +255,6 @@ impl Prompts {
             only_compacts: false,
             task: None,
             next: Vec::new(),
-            makes_way: false,
             report: None,
         };
         self.turn = Some(running);
@@ -327,17 +329,18 @@ impl Prompts {
     }
 
     /// Cancels the turn that runs, which must be this one if one is named; gives whether one runs.
-    fn cancel(&self, wanted: Option<&TurnId>) -> Result<bool, Error> {
+    fn cancel(&mut self, wanted: Option<&TurnId>) -> Result<bool, Error> {
+        // The user wants nothing to begin by itself then.
+        self.makes_way = false;
         Ok(self.running(wanted)?.inspect(|turn| turn.cancel.cancel()).is_some())
     }
 
-    /// Cancels the turn that runs so that the first waiting prompt begins in its place; gives whether one runs.
+    /// Stops what runs so that the first waiting prompt begins in its place; gives whether anything runs.
     fn make_way(&mut self) -> bool {
-        if let Some(turn) = &mut self.turn {
-            turn.makes_way = true;
-            turn.cancel.cancel();
-        }
-        self.turn.is_some()
+        self.turn.iter().for_each(|turn| turn.cancel.cancel());
+        self.cancel_command();
+        self.makes_way = self.are_on();
+        self.makes_way
     }
 
     /// Has the turn that runs try its request again at once, if it waits; gives whether it did.

@@ -195,6 +195,10 @@ impl ports::session::Session for Port {
         self.call(|reply| Own::Prompts(Message::Plan(reply))).await.unwrap_or_default()
     }
 
+    async fn plan_news(&self) -> Option<String> {
+        self.call(|reply| Own::Prompts(Message::PlanNews(reply))).await.flatten()
+    }
+
     async fn interjections(&self) -> Vec<Interjection> {
         self.call(|reply| Own::Prompts(Message::Interjections(reply))).await.unwrap_or_default()
     }

@@ -47,6 +47,7 @@ impl Session {
             }
             Message::Stored(done) => self.when_stored(done),
             Message::Facts(reply) => drop(reply.send(self.state.facts())),
+            Message::PlanNews(reply) => drop(reply.send(self.state.plan.news())),
             Message::Plan(reply) => drop(reply.send(self.state.plan.of_turn(self.prompts.turn()))),
             Message::Interjections(reply) => drop(reply.send(self.take_interjections())),
             Message::Ended(end) => self.turn_ended(end),
@@ -165,10 +166,11 @@ impl Session {
 
     /// Has what runs make way for the first prompt that waits; without anything it starts.
     fn break_off(&mut self) {
-        if self.prompts.make_way() {
+        if self.prompts.turn().is_some() {
             let closed = self.gate.close_questions();
             self.record_closed(closed);
-        } else if !self.prompts.cancel_command() {
+        }
+        if !self.prompts.make_way() {
             self.next_in_queue();
         }
     }
@@ -216,7 +218,7 @@ impl Session {
 
     fn turn_ended(&mut self, end: TurnEnd) {
         let Some(running) = self.prompts.end(&end.turn) else { return };
-        let Running { sent, next, makes_way, report, only_compacts, .. } = running;
+        let Running { sent, next, report, only_compacts, .. } = running;
         self.gate.turn_ended(&self.config, self.state.mode);
         if !only_compacts {
             self.edits.problems().end();
@@ -241,7 +243,8 @@ impl Session {
             self.keep_waiting(sent);
         }
         // After a cancel or a failure the user is to decide what happens to what waits.
-        self.prompts.went_well = makes_way || end.outcome.is_some_and(|outcome| outcome.stop == StopReason::EndTurn);
+        let went_well = end.outcome.is_some_and(|outcome| outcome.stop == StopReason::EndTurn);
+        self.prompts.went_well = went_well || self.prompts.makes_way;
         if self.prompts.went_well {
             self.next_in_queue();
         } else {

@@ -78,7 +78,7 @@ async fn a_second_prompt_is_refused_but_for_the_moment_in_which_the_turn_has_sai
 
 #[tokio::test]
 async fn only_the_turn_that_is_meant_is_spoken_to_or_cancelled() {
-    let prompts = running();
+    let mut prompts = running();
     assert_eq!(prompts.expect(&"u".into()).unwrap_err().code, ErrorCode::WrongTurn);
     assert!(prompts.expect(&"t".into()).is_ok());
     assert_eq!(prompts.cancel(Some(&"u".into())).unwrap_err().code, ErrorCode::WrongTurn);

@@ -89,7 +89,7 @@ impl Session {
         self.reading.search.forget_files();
         self.texts_changed();
         // After a command that was stopped the user is to decide what happens to what waits.
-        if self.prompts.went_well && exit_code.is_some() {
+        if self.prompts.makes_way || (self.prompts.went_well && exit_code.is_some()) {
             self.next_in_queue();
         }
     }

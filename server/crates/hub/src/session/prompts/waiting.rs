@@ -79,6 +79,7 @@ impl Prompts {
     /// # Errors
     /// None has this id.
     pub(super) fn remove(&mut self, queue_id: QueueId) -> Result<Event, Error> {
+        self.makes_way &= self.queue.front().is_none_or(|(first, _)| *first != queue_id);
         let before = self.queue.len() + self.interjections.len();
         self.queue.retain(|(id, _)| *id != queue_id);
         self.interjections.retain(|(id, _)| *id != queue_id);
@@ -93,6 +94,7 @@ impl Prompts {
         if self.are_on() {
             return None;
         }
+        self.makes_way = false;
         let caller = self.last_caller.clone()?;
         let (queue_id, prompt) = self.queue.pop_front()?;
         Some((caller, queue_id, prompt))
@@ -110,11 +112,14 @@ impl Prompts {
         is_heard
     }
 
-    /// Makes the interjections that the turn did not hear wait as prompts, before all others. True if there were any.
+    /// Makes the interjections that the turn did not hear wait as prompts, before all others but the one that the turn
+    /// has made way for. True if there were any.
     pub(super) fn wait_again(&mut self) -> bool {
         let unheard = std::mem::take(&mut self.interjections);
         let some = !unheard.is_empty();
+        let first = if self.makes_way { self.queue.pop_front() } else { None };
         unheard.into_iter().rev().for_each(|(queue_id, interjection)| self.wait_first(queue_id, interjection));
+        first.into_iter().for_each(|first| self.queue.push_front(first));
         some
     }
 
