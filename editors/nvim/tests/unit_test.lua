@@ -75,6 +75,23 @@ function T.a_hand_over_is_a_card_that_can_be_corrected_and_goes_with_those_that_
   support.equal(render.entry(state.entries[2]).lines[1], "The handover is taken back")
 end
 
+function T.a_plan_that_is_saved_late_keeps_what_the_model_has_done_meanwhile()
+  local plan = require("azimuth.plan")
+  local step = function(content, status)
+    return { content = content, status = status }
+  end
+  local before = { step("a", "in_progress"), step("b", "pending"), step("c", "pending") }
+  local mine = { step("b", "pending"), step("a", "in_progress"), step("c", "completed"), step("mine", "pending") }
+  local now = { step("a", "completed"), step("b", "in_progress"), step("c", "pending"), step("new", "pending") }
+  support.equal(plan.merged(mine, before, now), {
+    step("b", "in_progress"),
+    step("a", "completed"),
+    step("c", "completed"),
+    step("mine", "pending"),
+    step("new", "pending"),
+  })
+end
+
 function T.deltas_are_replaced_by_the_whole_message()
   local state = folded({
     turn_started("t1", "hi"),

@@ -2,7 +2,6 @@
 
 local client = require("azimuth.client")
 local protocol = require("azimuth.generated.protocol")
-local text = require("azimuth.text")
 
 local M = {}
 
@@ -15,7 +14,7 @@ local statuses = { [" "] = "pending", [">"] = "in_progress", x = "completed", X 
 ---@return string[]
 function M.lines(steps)
   return vim.tbl_map(function(step)
-    return marks[step.status] .. " " .. text.one_line(step.content, 400)
+    return marks[step.status] .. " " .. (step.content:gsub("%c", " "))
   end, steps)
 end
 
@@ -34,13 +33,40 @@ function M.steps(lines)
   return steps
 end
 
+--- The steps with the progress that the model has made meanwhile, and those that it has added.
+---@param steps azimuth.PlanEntry[] As the user has them.
+---@param before azimuth.PlanEntry[] As they were when the user began.
+---@param now azimuth.PlanEntry[]
+---@return azimuth.PlanEntry[]
+function M.merged(steps, before, now)
+  local was, is = {}, {}
+  for _, step in ipairs(before) do
+    was[step.content] = step.status
+  end
+  for _, step in ipairs(now) do
+    is[step.content] = step.status
+  end
+  local merged = {}
+  for _, step in ipairs(steps) do
+    local is_untouched = was[step.content] == step.status
+    table.insert(merged, { content = step.content, status = is_untouched and is[step.content] or step.status })
+  end
+  for _, step in ipairs(now) do
+    if not was[step.content] then
+      table.insert(merged, step)
+    end
+  end
+  return merged
+end
+
 --- The steps of the session's plan as it is now.
 ---@return azimuth.PlanEntry[]?
 local function current()
   local state = client.state()
   for at = state and #state.entries or 0, 1, -1 do
-    if state.entries[at].kind == "plan" then
-      return state.entries[at].steps
+    local entry = state.entries[at]
+    if entry and entry.kind == "plan" then
+      return entry.steps
     end
   end
 end
@@ -49,12 +75,16 @@ end
 local function save(bufnr)
   local session_id = vim.b[bufnr].azimuth_session
   local steps = M.steps(vim.api.nvim_buf_get_lines(bufnr, 0, -1, false))
+  steps = M.merged(steps, vim.b[bufnr].azimuth_plan or {}, current() or {})
   local tick = vim.api.nvim_buf_get_changedtick(bufnr)
   client.request(protocol.requests.turn_plan, { sessionId = session_id, entries = steps }, function(err)
     if err then
       vim.notify("Azimuth: the plan was not taken: " .. err.message, vim.log.levels.ERROR)
-    elseif vim.api.nvim_buf_is_valid(bufnr) and vim.api.nvim_buf_get_changedtick(bufnr) == tick then
-      vim.bo[bufnr].modified = false
+    elseif vim.api.nvim_buf_is_valid(bufnr) then
+      vim.b[bufnr].azimuth_plan = steps
+      if vim.api.nvim_buf_get_changedtick(bufnr) == tick then
+        vim.bo[bufnr].modified = false
+      end
     end
   end)
 end
@@ -74,11 +104,17 @@ function M.open()
     vim.notify("Azimuth: there is no plan in this session.")
     return
   end
+  local shown = vim.fn.bufwinid(NAME)
+  if shown > 0 and vim.bo[vim.fn.winbufnr(shown)].modified then
+    -- What was written there stays.
+    vim.api.nvim_set_current_win(shown)
+    return
+  end
   local bufnr = vim.fn.bufadd(NAME)
   vim.fn.bufload(bufnr)
   vim.bo[bufnr].buftype, vim.bo[bufnr].bufhidden, vim.bo[bufnr].swapfile = "acwrite", "wipe", false
   vim.bo[bufnr].filetype = "azimuth-plan"
-  vim.b[bufnr].azimuth_session = session_id
+  vim.b[bufnr].azimuth_session, vim.b[bufnr].azimuth_plan = session_id, steps
   vim.api.nvim_buf_set_lines(bufnr, 0, -1, false, M.lines(steps))
   vim.bo[bufnr].modified = false
   vim.keymap.set("n", "<CR>", toggle, { buffer = bufnr, desc = "Azimuth: tick the step" })

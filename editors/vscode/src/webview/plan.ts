@@ -7,12 +7,17 @@ import type { Post } from './entries';
 
 const MARKS = { pending: ['○', 'to do'], in_progress: ['▸', 'now'], completed: ['✓', 'done'] } as const;
 
+/** A step as the user has changed it, and its text before; undefined for one that is new. */
+type Drafted = PlanEntry & { was: string | undefined };
+
 /** A plan on the screen. While it is changed here, what the model does to it meanwhile waits. */
 export class PlanView {
   private steps: PlanEntry[] = [];
   private isCurrent = false;
   /** The steps as the user has changed them so far; undefined if they are not at it. */
-  private draft: PlanEntry[] | undefined;
+  private draft: Drafted[] | undefined;
+  /** The texts of the steps when the user began. */
+  private before = new Set<string>();
 
   constructor(private readonly element: HTMLElement, private readonly post: Post) {
     element.setAttribute('aria-label', 'The plan');
@@ -23,7 +28,7 @@ export class PlanView {
     this.steps = steps;
     this.isCurrent = isCurrent;
     if (!isCurrent) this.draft = undefined;
-    this.draw();
+    if (this.draft === undefined) this.draw();
   }
 
   private draw(): void {
@@ -45,16 +50,20 @@ export class PlanView {
   }
 
   private tick(place: number): void {
-    this.send(this.steps.map((step, at) => (at === place ? { ...step, status: step.status === 'completed' ? 'pending' : 'completed' } : step)));
+    // At once, since another tick may follow before the server has answered.
+    this.steps = this.steps.map((step, at) => (at === place ? { ...step, status: step.status === 'completed' ? 'pending' : 'completed' } : step));
+    this.draw();
+    this.send(this.steps);
   }
 
   private edit(): void {
-    this.draft = this.steps.map((step) => ({ ...step }));
+    this.draft = this.steps.map((step) => ({ ...step, was: step.content }));
+    this.before = new Set(this.steps.map(({ content }) => content));
     this.draw();
     this.element.querySelector('input')?.focus();
   }
 
-  private editor(draft: PlanEntry[]): Child[] {
+  private editor(draft: Drafted[]): Child[] {
     const change = (act: () => void): void => {
       act();
       this.draw();
@@ -72,7 +81,7 @@ export class PlanView {
         button('✕', () => change(() => draft.splice(place, 1)), { class: 'icon', 'aria-label': `Remove: ${name}`, title: 'Remove' }));
     });
     const add = (): void => {
-      change(() => draft.push({ content: '', status: 'pending' }));
+      change(() => draft.push({ content: '', status: 'pending', was: undefined }));
       [...this.element.querySelectorAll('input')].at(-1)?.focus();
     };
     return [
@@ -94,8 +103,16 @@ export class PlanView {
 
   private save(): void {
     const { draft } = this;
-    if (draft !== undefined) this.send(draft.map((step) => ({ ...step, content: step.content.trim() })).filter(({ content }) => content !== ''));
+    if (draft !== undefined) this.send(this.merged(draft));
     this.leave();
+  }
+
+  /** The draft with the progress that the model has made meanwhile, and the steps that it has added. */
+  private merged(draft: readonly Drafted[]): PlanEntry[] {
+    const now = new Map(this.steps.map(({ content, status }) => [content, status]));
+    const changed = draft.map(({ content, status, was }) => ({ content: content.trim(), status: now.get(was ?? '') ?? status }));
+    const added = this.steps.filter(({ content }) => !this.before.has(content));
+    return [...changed.filter(({ content }) => content !== ''), ...added];
   }
 
   private leave(): void {
