@@ -111,7 +111,7 @@ async fn the_user_changes_the_plan_and_the_model_is_told_at_its_next_round_or_wi
     assert_eq!(by_user, 1, "the same again is no news");
     let told = model.asked()[2].user_text();
     let expected = "The user changed the plan. It is now:\n- completed: Find it\n- pending: Test it first\n- pending: Mend it\n\
-                    Go on by it";
+                    Follow it";
     assert!(told.contains(expected), "{told}");
 
     // Changes between turns are told with the next prompt, also by a server that was started since.

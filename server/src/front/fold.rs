@@ -168,11 +168,7 @@ impl Fold {
             }
             Event::AcceptEditsChanged { on, scope } => self.accepts(on.then_some(*scope)),
             Event::CommandExecuted { message, is_error, .. } => Entry::Command { message, is_error: *is_error },
-            Event::TurnStarted { turn_id, prompt, .. } => {
-                self.turn = Some(turn_id.clone());
-                (self.is_broken_off, self.asked_unpriced, self.of_children) = (false, false, Sums::default());
-                Entry::TurnStarted { prompt }
-            }
+            Event::TurnStarted { turn_id, prompt, .. } => self.turn_started(turn_id, prompt),
             Event::Steered { prompt, .. } => Entry::Steered { prompt },
             Event::MessageDelta { message_id, text } => {
                 self.streamed = Some(message_id.clone());
@@ -222,9 +218,7 @@ impl Fold {
                 Entry::OwnStarted { typed }
             }
             Event::UserCommandEnded { tool_call_id, text, exit_code, .. } => {
-                self.started.retain(|(call, _)| call != tool_call_id);
-                let typed = self.titles.remove(tool_call_id).unwrap_or_default();
-                Entry::OwnEnded { typed, text, exit_code: *exit_code }
+                self.own_ended(tool_call_id, text, *exit_code)
             }
             Event::FilesChanged { tool_call_id, files, .. } => {
                 Entry::FilesChanged { by_command: tool_call_id.is_some(), files }
@@ -263,6 +257,18 @@ impl Fold {
             | Event::Noted { .. }
             | protocol::unseen!() => return None,
         })
+    }
+
+    fn turn_started<'e>(&mut self, turn: &TurnId, prompt: &'e [PromptBlock]) -> Entry<'e> {
+        self.turn = Some(turn.clone());
+        (self.is_broken_off, self.asked_unpriced, self.of_children) = (false, false, Sums::default());
+        Entry::TurnStarted { prompt }
+    }
+
+    fn own_ended<'e>(&mut self, id: &ToolCallId, text: &'e str, exit_code: Option<i32>) -> Entry<'e> {
+        self.started.retain(|(call, _)| call != id);
+        let typed = self.titles.remove(id).unwrap_or_default();
+        Entry::OwnEnded { typed, text, exit_code }
     }
 
     fn accepts<'e>(&mut self, scope: Option<AutoScope>) -> Entry<'e> {

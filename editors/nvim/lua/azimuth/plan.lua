@@ -106,7 +106,7 @@ function M.open()
   end
   local shown = vim.fn.bufwinid(NAME)
   if shown > 0 and vim.bo[vim.fn.winbufnr(shown)].modified then
-    -- What was written there stays.
+    -- The text that was written there stays.
     vim.api.nvim_set_current_win(shown)
     return
   end

@@ -188,10 +188,7 @@ impl History {
             Event::ReviewDecided { message: Some(message), .. }
             | Event::PermissionAnswered {
                 outcome: PermissionOutcome::Selected { message: Some(message), .. }, ..
-            } => {
-                self.waiting.push(Step::Said(words::aside(message).into()));
-                self.release();
-            }
+            } => self.say_aside(message),
             // The streamed part of an answer that was cancelled, or cut off with the server, stays said.
             Event::TurnEnded { .. } => {
                 self.settle_stream();
@@ -340,6 +337,12 @@ impl History {
             self.waiting.push(Step::Message(Arc::new(Message::User(blocks)), typed.map(Into::into)));
             self.release();
         }
+    }
+
+    /// Notes words of the user that came with a decision or an answer, and that the model reads elsewhere.
+    fn say_aside(&mut self, words: &str) {
+        self.waiting.push(Step::Said(words::aside(words).into()));
+        self.release();
     }
 
     fn set_level(&mut self, model: &str, level: Option<ThinkingLevel>) {

@@ -8,7 +8,7 @@ pub(crate) const NOTE: &str = "azimuth_note";
 /// The tag of a handover.
 pub(crate) const HANDOVER: &str = "azimuth_handover";
 
-/// The tags that only we may write. That of files in an answer has a mark instead ([`crate::file_blocks`]).
+/// The tags that only we may write. That of files in an answer has a mark instead (`file_blocks`).
 const OURS: [&str; 3] = [NOTE, HANDOVER, "project_rules"];
 
 /// A text that is not ours, with our tags in it written so that they are none (`&lt;azimuth_note>`).
