@@ -7,8 +7,8 @@ use protocol::search::SearchHit;
 pub struct TextFilter {
     /// The words, separated by white space. Each character stands for itself; without a word nothing is found.
     pub query: String,
-    /// Only sessions with one of these folders (URIs); empty for all.
-    pub folders: Vec<String>,
+    /// Only sessions with one of these folders (URIs), or without a folder if these are none; all if nothing is said.
+    pub folders: Option<Vec<String>>,
     /// At most this many hits.
     pub limit: usize,
 }
@@ -27,8 +27,9 @@ pub struct Found {
 pub struct PromptFilter {
     /// The words that it must have; all without a word.
     pub query: String,
-    /// Only of sessions with one of these folders (URIs); empty for all.
-    pub folders: Vec<String>,
+    /// Only of sessions with one of these folders (URIs), or without a folder if these are none; of all if nothing is
+    /// said.
+    pub folders: Option<Vec<String>>,
     /// At most this many.
     pub limit: usize,
 }

@@ -15,6 +15,9 @@ pub(crate) enum Error {
     /// SQLite failed.
     #[error("{}", sql_words(.0))]
     Sql(#[from] rusqlite::Error),
+    /// The index of what was said failed, or may have. It is made again from the log.
+    #[error("what was said cannot be searched by its index: {0}")]
+    Index(rusqlite::Error),
     /// The system refused something about a file.
     #[error("{what}: {error}")]
     Io { what: String, error: io::Error },
@@ -38,7 +41,7 @@ impl Error {
         match self {
             Self::Damaged(_) => true,
             Self::Sql(error) => is_sql_damage(error),
-            Self::Store(_) | Self::Io { .. } => false,
+            Self::Store(_) | Self::Index(_) | Self::Io { .. } => false,
         }
     }
 }

@@ -5,6 +5,7 @@
 //! goes on from there.
 #![expect(clippy::disallowed_methods, reason = "the database's files are the store's own")]
 
+mod log;
 mod salvage;
 
 use std::fmt;

@@ -10,6 +10,40 @@ use crate::error::Error;
 use crate::files;
 use crate::layout::{Layout, with_suffix};
 
+/// What is searched: the texts and their index, which can be made again from the events.
+macro_rules! texts {
+    () => {
+        "
+    -- Texts that are searched: the beginnings of what users and models said. The kind is prompt, answer or command; the
+    -- message is that of an answer.
+    CREATE TABLE texts (
+        id INTEGER PRIMARY KEY,
+        session TEXT NOT NULL,
+        seq INTEGER NOT NULL,
+        at INTEGER NOT NULL,
+        kind TEXT NOT NULL,
+        message TEXT,
+        text TEXT NOT NULL,
+        UNIQUE (session, seq)
+    ) STRICT;
+    CREATE INDEX texts_at ON texts (at);
+    CREATE INDEX texts_typed ON texts (kind <> 'answer', at);
+
+    -- Their index, by all three characters that follow one another. It has no positions: the texts are looked at.
+    CREATE VIRTUAL TABLE texts_index USING fts5 (
+        text, content = 'texts', content_rowid = 'id', tokenize = 'trigram', detail = none, columnsize = 0
+    );
+
+    -- They go with their session, also if an older version deletes it.
+    CREATE TRIGGER texts_gone AFTER DELETE ON sessions BEGIN
+        INSERT INTO texts_index (texts_index, rowid, text) SELECT 'delete', id, text FROM texts WHERE session = OLD.id;
+        DELETE FROM texts WHERE session = OLD.id;
+    END;
+"
+    };
+}
+pub(crate) const TEXTS: &str = texts!();
+
 /// The steps from an empty database to ours. A database's `user_version` is the number of steps it has taken. Steps are
 /// only ever added at the end.
 const STEPS: &[&str] = &[
@@ -118,31 +152,13 @@ const STEPS: &[&str] = &[
     ) STRICT;
     CREATE INDEX spent_day ON spent (day);
 ",
-    "
+    concat!(
+        "
     -- The last event of which `texts` has what it says.
     ALTER TABLE sessions ADD COLUMN texts_to INTEGER NOT NULL DEFAULT 0;
-
-    -- Texts that are searched: what users and models said. The ids are in the order in which they were taken in; the kind
-    -- is prompt, answer or command; the message is that of an answer.
-    CREATE TABLE texts (
-        id INTEGER PRIMARY KEY,
-        session TEXT NOT NULL,
-        seq INTEGER NOT NULL,
-        at INTEGER NOT NULL,
-        kind TEXT NOT NULL,
-        message TEXT,
-        text TEXT NOT NULL,
-        UNIQUE (session, seq)
-    ) STRICT;
-    CREATE INDEX texts_typed ON texts (kind <> 'answer');
-
-    -- Their index, by all three characters that follow one another. It has no positions: the texts are looked at.
-    CREATE VIRTUAL TABLE texts_index USING fts5 (
-        text, content = 'texts', content_rowid = 'id', tokenize = 'trigram', detail = none, columnsize = 0
-    );
-    -- Nothing of a text is left in it once the text is deleted.
-    INSERT INTO texts_index (texts_index, rank) VALUES ('secure-delete', 1);
 ",
+        texts!()
+    ),
 ];
 
 /// How long a connection waits for another one that writes. Transactions take milliseconds; a checkpoint on a slow

@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use ports::counts::{Cost, Count};
@@ -42,6 +43,8 @@ pub struct SqliteStore {
     blobs: Blobs,
     held: HeldSessions,
     recovery: Option<Recovery>,
+    /// True once the index of what was said failed; it is made again when texts are taken in.
+    index_failed: AtomicBool,
     /// Last, so that it is let go after the connections.
     _in_use: InUse,
 }
@@ -92,6 +95,7 @@ impl SqliteStore {
             blobs: Blobs::new(layout.blobs()),
             held: HeldSessions::default(),
             recovery,
+            index_failed: AtomicBool::new(false),
             layout,
             _in_use: in_use,
         })
@@ -136,6 +140,20 @@ impl SqliteStore {
     /// Runs `work` over a connection that only reads.
     pub(crate) fn read<T>(&self, work: impl FnOnce(&Connection) -> Result<T, Error>) -> Result<T, StoreError> {
         self.noting_damage(self.readers.with(work))
+    }
+
+    /// Runs a search over a connection that only reads: with the index, or without one if that fails.
+    fn searching<T>(&self, search: impl Fn(&Connection, bool) -> Result<T, Error>) -> Result<T, StoreError> {
+        if !self.index_failed.load(Ordering::Relaxed) {
+            match self.readers.with(|connection| search(connection, true)) {
+                Err(Error::Index(error)) => {
+                    tracing::warn!(%error, "the index of what was said is at fault, so all of it is looked through");
+                    self.index_failed.store(true, Ordering::Relaxed);
+                }
+                found => return self.noting_damage(found),
+            }
+        }
+        self.read(|connection| search(connection, false))
     }
 
     /// Runs `work` in a transaction that writes.
@@ -184,8 +202,14 @@ impl SqliteStore {
         // Its requests were paid for.
         self.take_in_spent(session)?;
         self.write(Synchronous::Normal, |connection| {
-            texts::forget(connection, session)?;
-            sessions::delete(connection, session)
+            match texts::apart(connection, || sessions::delete(connection, session)) {
+                Err(Error::Index(error)) => {
+                    tracing::warn!(%error, "the index of searches is made again, as a session could not be deleted from it");
+                    texts::begin_again(connection)?;
+                    sessions::delete(connection, session)
+                }
+                deleted => deleted,
+            }
         })?;
         files::remove_folder_if_there(&self.layout.session(session)?)?;
         files::remove_if_there(&self.layout.lock(session)?)?;
@@ -232,11 +256,10 @@ impl Store for SqliteStore {
                 sessions::insert_event(connection, session, info.last_seq, at, json)?;
                 sessions::refer(connection, session, at, &event)?;
                 sessions::apply(&mut info, at, &event);
-                taking.take(info.last_seq, at, &event)?;
                 appended.push(SequencedEvent { seq: info.last_seq, at, event });
             }
             sessions::update(connection, &info)?;
-            taking.end(info.last_seq)?;
+            taking.take(&appended)?;
             Ok(appended)
         })
     }
@@ -369,17 +392,32 @@ impl Store for SqliteStore {
     }
 
     fn search(&self, filter: &TextFilter) -> Result<Found, StoreError> {
-        self.read(|connection| texts::search(connection, filter))
+        self.searching(|connection, with_index| texts::search(connection, filter, with_index))
     }
 
     fn prompts(&self, filter: &PromptFilter) -> Result<Vec<EarlierPrompt>, StoreError> {
-        self.read(|connection| texts::prompts(connection, filter))
+        self.searching(|connection, with_index| texts::prompts(connection, filter, with_index))
     }
 
     fn take_in_texts(&self) -> Result<bool, StoreError> {
+        if self.index_failed.load(Ordering::Relaxed) {
+            self.write(Synchronous::Normal, texts::begin_again)?;
+            self.index_failed.store(false, Ordering::Relaxed);
+        }
         // Nobody has to wait for a lock to find out that there is nothing to do.
         let Some(session) = self.read(texts::behind)? else { return Ok(true) };
-        self.write(Synchronous::Normal, |connection| texts::take_in(connection, &session))?;
+        let taken = self.write(Synchronous::Normal, |connection| match texts::take_in(connection, &session) {
+            Err(Error::Index(error)) => Ok(Err(error)),
+            taken => taken.map(Ok),
+        })?;
+        if let Err(error) = taken {
+            tracing::warn!(%error, "the index of what was said is made again");
+            self.write(Synchronous::Normal, |connection| {
+                texts::begin_again(connection)?;
+                // If it fails again, it fails for good.
+                texts::take_in(connection, &session)
+            })?;
+        }
         Ok(false)
     }
 

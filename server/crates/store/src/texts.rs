@@ -10,15 +10,20 @@ use ports::found::{Found, PromptFilter, TextFilter};
 use ports::store::{Origin, SessionFilter};
 use protocol::search::{EarlierPrompt, HitKind, SearchHit};
 use protocol::session::{Purpose, SessionInfo};
-use protocol::{AssistantBlock, Event, MessageId, PromptBlock, SessionId};
+use protocol::{AssistantBlock, Event, MessageId, PromptBlock, SequencedEvent, SessionId};
 use rusqlite::{Connection, OptionalExtension, Row, params, params_from_iter};
 
 use crate::error::Error;
+use crate::schema;
 use crate::sessions::{self, from_sql, to_sql};
 use crate::words::{Snippet, Words};
 
-/// The number of events that are taken in at once. Others can write between two such steps.
+/// The number of events that are looked at at once, and about how many bytes of them. Others can write between two such
+/// steps.
 const STEP: u64 = 1_000;
+const STEP_BYTES: u64 = 2 << 20;
+/// The beginning of each text that is searched, in bytes.
+const BEGINNING: usize = 64 << 10;
 /// The most hits in the texts of one session; whoever wants more of them looks into it.
 const IN_ONE: usize = 5;
 
@@ -43,25 +48,75 @@ impl<'a> Taking<'a> {
         Ok(Self { connection, session: info.session_id.clone(), is_in_step })
     }
 
-    pub(crate) fn take(&self, seq: u64, at: u64, event: &Event) -> Result<(), Error> {
-        if self.is_in_step { add(self.connection, &self.session, seq, at, event) } else { Ok(()) }
-    }
-
-    /// Notes that all events up to this one were taken in, if they were.
-    pub(crate) fn end(&self, last: u64) -> Result<(), Error> {
-        if self.is_in_step { reach(self.connection, &self.session, last) } else { Ok(()) }
+    /// Takes in the events. A fault of the index is told and leaves them behind, as it must not keep the log from going
+    /// on.
+    pub(crate) fn take(&self, events: &[SequencedEvent]) -> Result<(), Error> {
+        let Some(last) = events.last().filter(|_| self.is_in_step) else { return Ok(()) };
+        let taken = apart(self.connection, || {
+            for SequencedEvent { seq, at, event } in events {
+                add(self.connection, &self.session, *seq, *at, event)?;
+            }
+            reach(self.connection, &self.session, last.seq)
+        });
+        match taken {
+            Err(Error::Index(error)) => {
+                tracing::warn!(%error, session = %self.session, "what was said cannot be added to the index of searches");
+                Ok(())
+            }
+            taken => taken,
+        }
     }
 }
 
-/// A session with events that were not taken in: the one that was used least lately, so that the order of texts is
-/// nearly that of time.
+/// Does something that changes the index, or nothing of it: a fault of the index leaves all else in the transaction as
+/// it is.
+///
+/// # Errors
+/// [`Error::Index`] for whatever may be the fault of the index; others are as they were.
+pub(crate) fn apart<T>(connection: &Connection, work: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
+    connection.execute_batch("SAVEPOINT apart")?;
+    // A second savepoint has the index write what it holds in memory, while it can still be taken back.
+    let done = work().and_then(|done| Ok((done, connection.execute_batch("SAVEPOINT written; RELEASE written")?)));
+    match done {
+        Ok((done, ())) => {
+            connection.execute_batch("RELEASE apart")?;
+            Ok(done)
+        }
+        Err(Error::Sql(error)) if may_be_of_index(&error) => {
+            connection.execute_batch("ROLLBACK TO apart; RELEASE apart")?;
+            Err(Error::Index(error))
+        }
+        // The transaction ends with it.
+        Err(error) => Err(error),
+    }
+}
+
+fn may_be_of_index(error: &rusqlite::Error) -> bool {
+    use rusqlite::ErrorCode::{DatabaseBusy, DatabaseLocked, DiskFull, OutOfMemory, SystemIoFailure};
+    let code = error.sqlite_error_code();
+    !matches!(code, Some(DatabaseBusy | DatabaseLocked | DiskFull | OutOfMemory | SystemIoFailure))
+}
+
+/// Forgets all texts with their index, which is made anew; then the texts are taken in again.
+pub(crate) fn begin_again(connection: &Connection) -> Result<(), Error> {
+    connection
+        .execute_batch("DROP TRIGGER IF EXISTS texts_gone; DROP TABLE IF EXISTS texts_index; DROP TABLE texts")?;
+    connection.execute_batch(schema::TEXTS)?;
+    connection.execute_batch("UPDATE sessions SET texts_to = 0")?;
+    Ok(())
+}
+
+/// A session with events that were not taken in: the one that was used last, whose texts are looked for most.
 pub(crate) fn behind(connection: &Connection) -> Result<Option<SessionId>, Error> {
-    let sql = "SELECT id FROM sessions WHERE texts_to < last_seq ORDER BY updated_at, used LIMIT 1";
+    let sql = "SELECT id FROM sessions WHERE texts_to < last_seq ORDER BY updated_at DESC, used DESC LIMIT 1";
     let id = connection.prepare_cached(sql)?.query_row([], |row| row.get::<_, String>(0)).optional()?;
     Ok(id.map(SessionId::new))
 }
 
 /// Takes in the next events of a session.
+///
+/// # Errors
+/// [`Error::Index`] if the index is at fault.
 pub(crate) fn take_in(connection: &Connection, session: &SessionId) -> Result<(), Error> {
     let sql = "SELECT texts_to, last_seq FROM sessions WHERE id = ?1";
     let read = |row: &Row<'_>| Ok((from_sql(row.get(0)?), from_sql(row.get(1)?)));
@@ -69,24 +124,38 @@ pub(crate) fn take_in(connection: &Connection, session: &SessionId) -> Result<()
     let Some((done, last)) = found else { return Ok(()) };
     let to = last.min(done.saturating_add(STEP));
     // The kind of an event is the first that is written of it, so that the others need not be read as JSON.
-    let sql = r#"SELECT seq, at, json FROM events WHERE session = ?1 AND seq > ?2 AND seq <= ?3
-                 AND (json LIKE '{"type":"turnStarted"%' OR json LIKE '{"type":"steered"%'
-                      OR json LIKE '{"type":"messageCompleted"%' OR json LIKE '{"type":"commandExecuted"%'
-                      OR json LIKE '{"type":"userCommandStarted"%') ORDER BY seq"#;
+    let sql = r#"SELECT seq, at, octet_length(json), json LIKE '{"type":"turnStarted"%'
+                     OR json LIKE '{"type":"steered"%' OR json LIKE '{"type":"messageCompleted"%'
+                     OR json LIKE '{"type":"commandExecuted"%' OR json LIKE '{"type":"userCommandStarted"%', json
+                 FROM events WHERE session = ?1 AND seq > ?2 AND seq <= ?3 ORDER BY seq"#;
     let mut statement = connection.prepare_cached(sql)?;
     let mut rows = statement.query(params![session.as_str(), to_sql(done), to_sql(to)])?;
-    while let Some(row) = rows.next()? {
-        let json = row.get_ref(2)?.as_str().map_err(rusqlite::Error::from)?;
+    let (mut read, mut bytes, mut said) = (done, 0, Vec::new());
+    while bytes < STEP_BYTES
+        && let Some(row) = rows.next()?
+    {
+        read = from_sql(row.get(0)?);
+        bytes = bytes.saturating_add(from_sql(row.get(2)?));
+        if !row.get::<_, bool>(3)? {
+            continue;
+        }
+        let json = row.get_ref(4)?.as_str().map_err(rusqlite::Error::from)?;
         // One that cannot be read is found by whoever reads the log, and must not spoil the search.
         if let Ok(event) = sessions::decode(json.as_bytes()) {
-            add(connection, session, from_sql(row.get(0)?), from_sql(row.get(1)?), &event)?;
+            said.push((read, from_sql(row.get(1)?), event));
         }
     }
-    reach(connection, session, to)
+    drop(rows);
+    // Where an event is missing, the log ends before it.
+    let to = if bytes < STEP_BYTES { to } else { read };
+    apart(connection, || {
+        said.iter().try_for_each(|(seq, at, event)| add(connection, session, *seq, *at, event))?;
+        reach(connection, session, to)
+    })
 }
 
-/// Finds the chats and the texts of chats that have all words.
-pub(crate) fn search(connection: &Connection, filter: &TextFilter) -> Result<Found, Error> {
+/// Finds the chats and the texts of chats that have all words. Without the index, all texts are looked at.
+pub(crate) fn search(connection: &Connection, filter: &TextFilter, with_index: bool) -> Result<Found, Error> {
     let unread = "SELECT count(*) FROM sessions WHERE texts_to < last_seq AND purpose = 'chat'";
     let unread = connection.prepare_cached(unread)?.query_row([], |row| row.get(0).map(from_sql))?;
     let unread = usize::try_from(unread).unwrap_or(usize::MAX);
@@ -94,7 +163,7 @@ pub(crate) fn search(connection: &Connection, filter: &TextFilter) -> Result<Fou
     if words.is_empty() {
         return Ok(Found { hits: Vec::new(), unread });
     }
-    let chats = chats(connection, &filter.folders)?;
+    let chats = chats(connection, filter.folders.as_deref())?;
     // Titles take at most one half, so that texts are found beside them.
     let titled = chats.iter().filter(|info| words.are_in(&info.title)).take(filter.limit.div_ceil(2));
     let mut hits: Vec<_> =
@@ -102,7 +171,7 @@ pub(crate) fn search(connection: &Connection, filter: &TextFilter) -> Result<Fou
     let chats: HashMap<_, _> = chats.iter().map(|info| (info.session_id.as_str(), info)).collect();
     let (mut of_session, mut texts) = (HashMap::<_, usize>::new(), Vec::new());
     let room = filter.limit.saturating_sub(hits.len());
-    each(connection, &words, false, |row| {
+    each(connection, &words, false, with_index, |row| {
         let Some(info) = chats.get(row.session.as_str()) else { return Ok(true) };
         let count = of_session.entry(row.session.clone()).or_default();
         let kind = if row.kind == PROMPT { HitKind::Prompt } else { HitKind::Answer };
@@ -114,17 +183,21 @@ pub(crate) fn search(connection: &Connection, filter: &TextFilter) -> Result<Fou
         texts.push(SearchHit { seq: Some(row.seq), message_id: row.message.map(MessageId::new), ..found });
         Ok(texts.len() < room)
     })?;
-    texts.sort_by_key(|hit| std::cmp::Reverse(hit.at));
     hits.append(&mut texts);
     Ok(Found { hits, unread })
 }
 
 /// The texts that the user has typed, the last first, each once.
-pub(crate) fn prompts(connection: &Connection, filter: &PromptFilter) -> Result<Vec<EarlierPrompt>, Error> {
+pub(crate) fn prompts(
+    connection: &Connection,
+    filter: &PromptFilter,
+    with_index: bool,
+) -> Result<Vec<EarlierPrompt>, Error> {
     let words = Words::new(&filter.query);
-    let chats: HashSet<_> = chats(connection, &filter.folders)?.into_iter().map(|info| info.session_id).collect();
+    let chats = chats(connection, filter.folders.as_deref())?;
+    let chats: HashSet<_> = chats.into_iter().map(|info| info.session_id).collect();
     let (mut seen, mut prompts) = (HashSet::new(), Vec::new());
-    each(connection, &words, true, |row| {
+    each(connection, &words, true, with_index, |row| {
         let session_id = SessionId::new(row.session);
         if row.kind != ANSWER && chats.contains(&session_id) && words.are_in(&row.text) && seen.insert(row.text.clone())
         {
@@ -132,17 +205,7 @@ pub(crate) fn prompts(connection: &Connection, filter: &PromptFilter) -> Result<
         }
         Ok(prompts.len() < filter.limit)
     })?;
-    prompts.sort_by_key(|prompt| std::cmp::Reverse(prompt.at));
     Ok(prompts)
-}
-
-/// Forgets what was said in a session.
-pub(crate) fn forget(connection: &Connection, session: &SessionId) -> Result<(), Error> {
-    let sql =
-        "INSERT INTO texts_index (texts_index, rowid, text) SELECT 'delete', id, text FROM texts WHERE session = ?1";
-    connection.prepare_cached(sql)?.execute([session.as_str()])?;
-    connection.prepare_cached("DELETE FROM texts WHERE session = ?1")?.execute([session.as_str()])?;
-    Ok(())
 }
 
 /// A text as it is stored.
@@ -156,56 +219,72 @@ struct Stored {
 }
 
 /// Hands on the texts that may have all words, the last first, until it is told that it is enough.
+///
+/// # Errors
+/// [`Error::Index`] if the index is at fault.
 fn each(
     connection: &Connection,
     words: &Words,
     only_typed: bool,
+    with_index: bool,
     mut take: impl FnMut(Stored) -> Result<bool, Error>,
 ) -> Result<(), Error> {
-    let index = words.for_index();
-    let (from, values) = match index.clone() {
-        // The index comes first, so that its texts are handed on while it is read.
+    let typed = if only_typed { "(kind <> 'answer') = 1" } else { "1" };
+    let index = words.for_index().filter(|_| with_index);
+    let is_indexed = index.is_some();
+    let (from, values) = match index {
         Some(asked) => {
-            let joined = "texts_index CROSS JOIN texts ON texts.id = texts_index.rowid WHERE texts_index MATCH ?1";
-            (joined.to_owned(), vec![asked])
+            let joined = "texts_index CROSS JOIN texts ON texts.id = texts_index.rowid WHERE texts_index MATCH ?1 AND";
+            (format!("{joined} {typed}"), vec![asked])
         }
         None => {
-            let typed = if only_typed { "(kind <> 'answer') = 1" } else { "1" };
             let like: Vec<_> = (1..=words.patterns().len()).map(|at| format!("text LIKE ?{at} ESCAPE '\\'")).collect();
             let like = if like.is_empty() { "1".to_owned() } else { like.join(" OR ") };
             (format!("texts WHERE {typed} AND ({like})"), words.patterns().to_vec())
         }
     };
-    let order = if index.is_some() { "texts_index.rowid" } else { "texts.id" };
-    let sql = format!("SELECT session, kind, seq, at, message, texts.text FROM {from} ORDER BY {order} DESC");
-    let mut statement = connection.prepare_cached(&sql)?;
-    let mut rows = statement.query(params_from_iter(values))?;
-    while let Some(row) = rows.next()? {
-        let stored = Stored {
-            session: row.get(0)?,
-            kind: row.get(1)?,
-            seq: from_sql(row.get(2)?),
-            at: from_sql(row.get(3)?),
-            message: row.get(4)?,
-            text: row.get(5)?,
+    // Only numbers are sorted; the texts are read until it is enough.
+    let sql = format!("SELECT texts.id FROM {from} ORDER BY texts.at DESC, texts.id DESC");
+    let of_index = |error| if is_indexed && may_be_of_index(&error) { Error::Index(error) } else { error.into() };
+    let mut statement = connection.prepare_cached(&sql).map_err(of_index)?;
+    let mut ids = statement.query(params_from_iter(values)).map_err(of_index)?;
+    let mut statement =
+        connection.prepare_cached("SELECT session, kind, seq, at, message, text FROM texts WHERE id = ?1")?;
+    while let Some(row) = ids.next().map_err(of_index)? {
+        let read = |row: &Row<'_>| {
+            Ok(Stored {
+                session: row.get(0)?,
+                kind: row.get(1)?,
+                seq: from_sql(row.get(2)?),
+                at: from_sql(row.get(3)?),
+                message: row.get(4)?,
+                text: row.get(5)?,
+            })
         };
-        if !take(stored)? {
+        if !take(statement.query_row([row.get::<_, i64>(0)?], read)?)? {
             break;
         }
     }
     Ok(())
 }
 
-/// The sessions that are searched: those that are listed as conversations.
-fn chats(connection: &Connection, folders: &[String]) -> Result<Vec<SessionInfo>, Error> {
+/// The sessions that are searched: those that are listed as conversations. Of no folder are those that have none.
+fn chats(connection: &Connection, folders: Option<&[String]>) -> Result<Vec<SessionInfo>, Error> {
     let filter = SessionFilter {
-        folders: folders.to_vec(),
-        query: None,
         origin: Origin::Roots,
         purpose: Some(Purpose::Chat),
         limit: usize::MAX,
+        ..SessionFilter::default()
     };
-    sessions::list(connection, &filter)
+    let mut chats = sessions::list(connection, &filter)?;
+    if let Some(folders) = folders {
+        let is_of = |info: &SessionInfo| match folders {
+            [] => info.folders.is_empty(),
+            folders => info.folders.iter().any(|folder| folders.contains(folder)),
+        };
+        chats.retain(is_of);
+    }
+    Ok(chats)
 }
 
 fn hit(info: &SessionInfo, kind: HitKind, at: u64, Snippet { text, marks }: Snippet) -> SearchHit {
@@ -234,6 +313,7 @@ fn add(connection: &Connection, session: &SessionId, seq: u64, at: u64, event: &
         _ => return Ok(()),
     };
     let text = text.trim();
+    let text = text.get(..text.floor_char_boundary(BEGINNING)).unwrap_or_default();
     if text.is_empty() {
         return Ok(());
     }

@@ -11,12 +11,13 @@ use protocol::session::SessionInfo;
 use rusqlite::{Connection, Row};
 use serde::de::IgnoredAny;
 
+use super::log;
 use crate::error::Error;
 use crate::layout::{Layout, valid, with_suffix};
 use crate::{files, schema, sessions, spent};
 
 /// The size of a page, SQLite's default.
-const PAGE: usize = 4096;
+pub(super) const PAGE: usize = 4096;
 
 /// Copies all that can be read into the new database: sessions, each with its events up to the first that is missing,
 /// grants, settings and the costs that no event says, but no counts of suggestions. Gives the sessions that miss
@@ -201,20 +202,27 @@ const MENDED: &str = ".mended";
 fn mended(layout: &Layout) -> Option<Connection> {
     let path = layout.beside_database(MENDED);
     copy_file(&layout.database(), &path)?;
-    // The content of the write-ahead log is newer than that of the file.
-    if layout.beside_database("-wal").exists() {
-        copy_file(&layout.beside_database("-wal"), &with_suffix(&path, "-wal"))?;
+    let mut file = OpenOptions::new().write(true).open(&path).ok()?;
+    let mut put = |number: u32, pages: &[u8]| {
+        file.seek(SeekFrom::Start(u64::from(number.checked_sub(1)?) * PAGE as u64)).ok()?;
+        file.write_all(pages).ok()
+    };
+    let mut pages = u32::try_from(fs::metadata(&path).ok()?.len() / PAGE as u64).ok()?;
+    // The content of the write-ahead log is newer than that of the file. It goes into the copy: left beside it, it would
+    // say how many pages there are, and hide those that are added.
+    if let Ok(log) = files::read(&layout.beside_database("-wal"))
+        && let Some((changed, size)) = log::pages(&log)
+    {
+        changed.iter().try_for_each(|(number, page)| put(*number, page))?;
+        pages = pages.max(size);
     }
-    let pages = u32::try_from(fs::metadata(&path).ok()?.len() / PAGE as u64).ok()?;
     let Head { mut first, more } = head(&files::read(&layout.recovering()).ok()?, pages)?;
     let all = pages + u32::try_from(more.len() / PAGE).ok()?;
     // The header: the size in pages at 28, then the list of free pages, which is left empty.
     first.get_mut(28..32)?.copy_from_slice(&all.to_be_bytes());
     first.get_mut(32..40)?.fill(0);
-    let mut file = OpenOptions::new().write(true).open(&path).ok()?;
-    file.write_all(&first).ok()?;
-    file.seek(SeekFrom::Start(u64::from(pages) * PAGE as u64)).ok()?;
-    file.write_all(&more).ok()?;
+    put(1, &first)?;
+    put(pages + 1, &more)?;
     schema::reader(&path).ok().filter(has_tables)
 }
 

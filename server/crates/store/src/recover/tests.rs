@@ -151,6 +151,32 @@ fn what_only_the_write_ahead_log_holds_is_recovered_too() {
 }
 
 #[test]
+fn a_lost_first_page_hides_nothing_that_only_the_write_ahead_log_holds() {
+    for grows in [false, true] {
+        let (origin, store) = store();
+        let id = session(&store, "one");
+        store.append(&id, deltas((0..50).map(|n| n.to_string())), false).unwrap();
+        let other = rusqlite::Connection::open(database(origin.path())).unwrap();
+        other.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
+        store.append(&id, deltas((0..if grows { 500 } else { 1 }).map(|n| n.to_string().repeat(40))), false).unwrap();
+        let log = vec![(id.clone(), store.events(&id, 0, usize::MAX).unwrap())];
+        let folder = TempDir::new().unwrap();
+        for name in ["azimuth.db", "azimuth.db-wal"] {
+            fs::copy(origin.path().join(name), folder.path().join(name)).unwrap();
+        }
+        assert!(fs::metadata(folder.path().join("azimuth.db-wal")).unwrap().len() > 0);
+        let mut bytes = fs::read(database(folder.path())).unwrap();
+        let size = u64::try_from(bytes.len()).unwrap();
+        bytes[..PAGE].fill(0);
+        fs::write(database(folder.path()), bytes).unwrap();
+        recover(&Layout::new(folder.path())).unwrap();
+        let store = SqliteStore::open(folder.path()).unwrap();
+        assert_eq!(surviving(&store, &log), log[0].1.len(), "grows: {grows}");
+        assert!(!grows || fs::metadata(database(folder.path())).unwrap().len() > size, "it has grown");
+    }
+}
+
+#[test]
 fn an_event_that_went_bad_ends_its_session() {
     let (folder, logs) = filled();
     let connection = rusqlite::Connection::open(database(folder.path())).unwrap();
