@@ -6,7 +6,7 @@ import { messageOf, type Request } from '../server/requests';
 import { iconless } from '../text';
 import type { Session } from './session';
 
-/** How long the user has not typed before it is searched, in milliseconds. */
+/** The pause in the typing after which a search begins, in milliseconds. */
 const QUIET_MS = 80;
 
 /** Where a hit stands in the chat. */
@@ -25,7 +25,7 @@ export async function searchSessions(session: Session, request: Request, reveal:
     if (query.trim() === '') return [];
     const { hits, unread } = await request('azimuth/session/search', { query, everywhere: true });
     const items: HitItem[] = hits.map((hit) => hitItem(hit, session.id));
-    if (unread > 0) items.push({ label: `$(info) ${unread} older sessions are still being read`, description: 'Search again in a moment.', alwaysShow: true });
+    if (unread > 0) items.push({ label: `$(info) ${unread === 1 ? '1 older session is' : `${unread} older sessions are`} still being read`, description: 'Not everything may be found yet.', alwaysShow: true });
     return items.length > 0 ? items : [{ label: 'Nothing was found.', alwaysShow: true }];
   });
   if (hit?.hit === undefined) return;

@@ -63,6 +63,7 @@ export class HandoverCard {
       this.post({ type: 'correctHandover', compactionId, written: this.sent });
     };
     input.onkeydown = (event): void => {
+      if (event.defaultPrevented) return;
       if (event.key === 'Escape') close();
       else if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) save();
       else return;

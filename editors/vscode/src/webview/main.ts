@@ -23,7 +23,7 @@ declare function acquireVsCodeApi(): VsCode;
 const vscode = acquireVsCodeApi();
 const post = (intent: Intent): void => vscode.postMessage(intent);
 
-const transcript = new Transcript(post);
+const transcript = new Transcript(post, (words) => (said.textContent = `Found: ${words}`));
 const beginnings = new Beginnings(post);
 const changes = new Changes(post);
 const prompt = new Prompt(post, vscode);
@@ -200,12 +200,24 @@ for (const [event, on] of [['focus', true], ['blur', false]] as const) {
 }
 
 // The second key of a chord such as Ctrl+K Shift+F is for VS Code, and types nothing.
-let chorded = false;
+/** After so long, a key is no second one any more, in milliseconds. */
+const CHORD_MS = 3_000;
+let chordBegan: number | undefined;
+const endChord = (): void => { chordBegan = undefined; };
+const isMac = navigator.platform.startsWith('Mac');
 document.addEventListener('keydown', (event) => {
   if (['Control', 'Meta', 'Shift', 'Alt'].includes(event.key)) return;
-  if (chorded) event.preventDefault();
-  chorded = !chorded && (event.ctrlKey || event.metaKey) && event.key.toLowerCase() === 'k';
-});
+  if (chordBegan !== undefined && performance.now() - chordBegan < CHORD_MS) {
+    endChord();
+    // The page's own listeners leave alone what is prevented. It must go on to VS Code's, which is on the window.
+    event.preventDefault();
+    return;
+  }
+  const begins = (isMac ? event.metaKey && !event.ctrlKey : event.ctrlKey && !event.metaKey) && !event.altKey && !event.shiftKey;
+  chordBegan = begins && event.key.toLowerCase() === 'k' ? performance.now() : undefined;
+}, { capture: true });
+window.addEventListener('blur', endChord);
+document.addEventListener('pointerdown', endChord, { capture: true });
 
 // On a Mac those keys type letters, too.
 document.addEventListener('keydown', (event) => {

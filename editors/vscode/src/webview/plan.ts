@@ -94,7 +94,7 @@ export class PlanView {
   }
 
   private key(event: KeyboardEvent): void {
-    if (event.isComposing || (event.key !== 'Enter' && event.key !== 'Escape')) return;
+    if (event.isComposing || event.defaultPrevented || (event.key !== 'Enter' && event.key !== 'Escape')) return;
     event.preventDefault();
     event.stopPropagation();
     if (event.key === 'Enter') this.save();

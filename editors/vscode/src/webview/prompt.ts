@@ -290,7 +290,7 @@ export class Prompt {
   }
 
   private key(event: KeyboardEvent): void {
-    if (event.isComposing) return;
+    if (event.isComposing || event.defaultPrevented) return;
     const items = this.completion.result?.items ?? [];
     if (items.length > 0 && !this.list.hidden) {
       if (event.key === 'ArrowDown' || event.key === 'ArrowUp') {

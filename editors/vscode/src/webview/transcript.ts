@@ -11,6 +11,8 @@ const NEAR = 40;
 const MOVED_MS = 250;
 /** So long an entry that was looked for is marked, in milliseconds. */
 const FOUND_MS = 2_500;
+/** So many characters of it are said to a screen reader. */
+const SAID = 200;
 /** So near to the beginning the earlier entries are asked for, in heights of the view. */
 const AHEAD = 2;
 
@@ -35,7 +37,7 @@ export class Transcript {
   /** Goes to the end again if entries that came into view are taller or shorter than was assumed. */
   private readonly settle = eachFrame(() => (this.follows && this.element.scrollHeight !== this.endHeight ? this.toEnd() : undefined));
 
-  constructor(private readonly post: Post) {
+  constructor(private readonly post: Post, private readonly say: (found: string) => void) {
     this.element.addEventListener('scroll', () => this.scrolled(), { passive: true });
     // Whatever changes a height, such as a text that grows or another pane that opens, the end stays in view.
     const resized = new ResizeObserver(() => (this.follows ? this.toEnd() : undefined));
@@ -98,6 +100,10 @@ export class Transcript {
     this.follows = false;
     for (const other of this.list.querySelectorAll('.found')) other.classList.remove('found');
     element.classList.add('found');
+    // So that a screen reader and the keyboard are there, too.
+    element.tabIndex = -1;
+    element.focus({ preventScroll: true });
+    this.say((element.textContent ?? '').replaceAll(/\s+/g, ' ').trim().slice(0, SAID));
     setTimeout(() => element.classList.remove('found'), FOUND_MS);
     // Entries that come into view get another height than was assumed, so the first move may miss.
     let moves = 3;
