@@ -61,10 +61,10 @@ function T.what_was_said_in_another_session_is_shown_at_its_place_and_an_earlier
     support.equal(#child:lua("return _G.offered"), 1)
 
     -- The session as a file, once, and its last answer in a register.
-    child:command("Azimuth export md talk.md")
-    child:wait("_G.said:find('talk.md.', 1, true)")
-    support.contains(table.concat(vim.fn.readfile(place.project .. "/talk.md"), "\n"), "Something else.")
-    child:command("Azimuth export md talk.md")
+    child:command("Azimuth export md my talk.md")
+    child:wait("_G.said:find('my talk.md.', 1, true)")
+    support.contains(table.concat(vim.fn.readfile(place.project .. "/my talk.md"), "\n"), "Something else.")
+    child:command("Azimuth export md my talk.md")
     child:wait("_G.said:find('is there already', 1, true)")
     child:command("Azimuth copy")
     support.equal(child:lua("return vim.fn.getreg('\"')"), "Something else.")

@@ -160,7 +160,9 @@ M.subcommands = {
   },
   export = {
     run = function(args)
-      require("azimuth.keep").export(args.words[1], args.words[2], args.bang)
+      -- The path is the rest of the line, with what spaces there are in it.
+      local path = vim.trim((args.rest:gsub("^%s*%S+", "", 1)))
+      require("azimuth.keep").export(args.words[1], path ~= "" and path or nil, args.bang)
     end,
     complete = { "html", "md", "jsonl" },
   },

@@ -61,8 +61,8 @@ local function search(query)
       return
     end
     if result.unread > 0 then
-      local older = text.plural(result.unread, "older session")
-      vim.notify(("Azimuth: %s still being read; search again in a moment."):format(older))
+      local older = text.plural(result.unread, "older session") .. (result.unread == 1 and " is" or " are")
+      vim.notify(("Azimuth: %s still being read, so not everything may be found yet."):format(older))
     end
     if #result.hits == 0 then
       vim.notify(("Azimuth: nothing was found for %s."):format(text.one_line(query, 80)))

@@ -6,7 +6,7 @@ local M = {}
 
 local namespace = vim.api.nvim_create_namespace("azimuth.transcript")
 local found = vim.api.nvim_create_namespace("azimuth.found")
---- How long an entry that was looked for is marked, in milliseconds.
+--- An entry that was looked for is marked for so long, in milliseconds.
 local FOUND_MS = 2500
 --- Neovim 0.10 parses the whole buffer before it draws a change; beyond this many lines that would be felt, and the
 --- older highlighting by patterns takes its place. Later versions parse beside the drawing.
