@@ -40,7 +40,7 @@ pub(crate) fn run() {
         ("search: one character that is nowhere", "編"),
     ];
     for (name, query) in queries {
-        let filter = TextFilter { query: query.into(), folders: Vec::new(), limit: 50 };
+        let filter = TextFilter { query: query.into(), folders: None, limit: 50 };
         report(name, || drop(store.search(&filter).expect("found")));
     }
     let filter = PromptFilter { limit: 100, ..PromptFilter::default() };

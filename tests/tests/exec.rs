@@ -564,6 +564,9 @@ fn a_session_is_gone_on_with_listed_shown_deleted_and_brought_back() {
     }
     let exported = world.project().join("session.jsonl");
     std::fs::write(&exported, world.azimuth(&["sessions", "export", &id]).stdout).unwrap();
+    let beginning = world.azimuth(&["sessions", "delete", &id[..5]]);
+    assert_eq!(beginning.status.code(), Some(1));
+    assert!(text(&beginning).contains("type its whole id") && text(&beginning).contains(&id), "{}", text(&beginning));
     assert!(world.azimuth(&["sessions", "delete", &id]).status.success());
     assert!(!text(&world.azimuth(&["sessions", "list"])).contains(&id));
 

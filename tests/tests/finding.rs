@@ -152,7 +152,11 @@ async fn a_session_is_exported_without_its_secrets_and_nothing_in_the_page_runs(
     let name = "<b onclick=alert(3)>&'.txt";
     let content = format!("password = {SECRET}\n");
     let edit = Answer::calls("edit_create_file", json!({ "path": name, "content": content }));
-    let answer = Answer::says(&format!("# Done\nIt has {SECRET}. {HOSTILE}\n```\n{HOSTILE}\n```"));
+    // The secret comes in two pieces, so that neither has it.
+    let (half, gate) = (SECRET.len() / 2, Gate::default());
+    let answer = Answer::says(&format!("# Done\nIt has {}", &SECRET[..half]))
+        .wait(&gate)
+        .text(&format!("{}. {HOSTILE}\n```\n{HOSTILE}\n```", &SECRET[half..]));
     let model = ModelServer::start([edit, answer]).await;
     let (setup, project) = (Setup::empty(), Project::new([]));
     let tables = format!("[secrets.DB]\nvalue = \"{SECRET}\"\n");
@@ -161,6 +165,9 @@ async fn a_session_is_exported_without_its_secrets_and_nothing_in_the_page_runs(
     client.waive("workspace/applyEdit");
     let session = client.new_session().await;
     client.prompt(&session, &format!("Write {SECRET} into a file. {HOSTILE}")).await;
+    let is_half = |event: &Event| matches!(event, Event::MessageDelta { text, .. } if text.contains(&SECRET[..half]));
+    client.until(&session, "the first piece", is_half).await;
+    gate.open();
     client.until_end(&session, StopReason::EndTurn).await;
 
     let export = async |format: &str| {
@@ -185,7 +192,10 @@ async fn a_session_is_exported_without_its_secrets_and_nothing_in_the_page_runs(
         "{markdown}"
     );
     let (_, lines) = export("jsonl").await;
-    assert!(lines.lines().all(|line| serde_json::from_str::<Value>(line).is_ok()), "{lines}");
+    let values: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let seqs: Vec<_> = values.iter().filter_map(|value| value["seq"].as_u64()).collect();
+    assert_eq!(seqs, (1..=seqs.len() as u64).collect::<Vec<_>>(), "no event is missing");
+    assert!(!lines.contains(&SECRET[..half]) && !lines.contains(&SECRET[half..]), "{lines}");
 
     // Into a file of the project, which is new.
     let executed = async |text: &str| {
@@ -204,7 +214,13 @@ async fn a_session_is_exported_without_its_secrets_and_nothing_in_the_page_runs(
     assert!(written.contains("## You") && !written.contains(SECRET), "{written}");
     assert!(executed("/export md out/talk.md").await.contains("out/talk.md"), "it is there already");
     assert_eq!(std::fs::read_to_string(project.path("out/talk.md")).unwrap(), written);
-    for (wrong, said) in [("/export pdf", "`pdf` is not understood"), ("/export md ../out.md", "outside")] {
+    let wrongs = [
+        ("/export pdf", "`pdf` is not understood"),
+        ("/export md ../out.md", "outside"),
+        ("/export md .git/hooks/pre-commit", "protected"),
+        ("/export md .azimuth/commands/talk.md", "protected"),
+    ];
+    for (wrong, said) in wrongs {
         let message = executed(wrong).await;
         assert!(message.contains(said), "{wrong}: {message}");
     }

@@ -58,7 +58,7 @@ pub(super) async fn sessions(command: Sessions, log: Option<String>) -> Result<E
             }
         }
         Sessions::Search { words, everywhere, json } => {
-            let folders = if everywhere { Vec::new() } else { vec![paths::to_uri(&folder)] };
+            let folders = (!everywhere).then(|| vec![paths::to_uri(&folder)]);
             search(store, TextFilter { query: words.join(" "), folders, limit: HITS }, json, &mut out)?;
         }
         Sessions::Show { id, json } => {
@@ -82,7 +82,7 @@ pub(super) async fn sessions(command: Sessions, log: Option<String>) -> Result<E
             }
         }
         Sessions::Delete { id } => {
-            let session = meant(store, &id)?;
+            let session = whole(store, id)?;
             // Whoever has it open must let it go first.
             let lock = store.lock(&session).map_err(Failure::new)?;
             drop(lock);
@@ -124,10 +124,37 @@ fn meant(store: &SqliteStore, typed: &str) -> Result<SessionId, Failure> {
     Ok(meant::session(store, typed).map_err(Failure::new)?.session_id)
 }
 
+/// The session with this id. Nothing is deleted by the beginning of an id.
+fn whole(store: &SqliteStore, id: String) -> Result<SessionId, Failure> {
+    let info = meant::session(store, &id).map_err(Failure::new)?;
+    let session = info.session_id;
+    if session.as_str() == id {
+        return Ok(session);
+    }
+    let title = if info.title.is_empty() { "(no title)".into() } else { visible::line(&info.title) };
+    Err(Failure::Said(format!("to delete a session, type its whole id; one begins so:\n  {session}  {title}")))
+}
+
 /// Lists where words were said, once all that older versions stored is taken in.
 fn search(store: &SqliteStore, filter: TextFilter, json: bool, out: &mut impl Write) -> Result<(), Failure> {
-    while !store.take_in_texts().map_err(Failure::new)? {}
-    let hits = store.search(&filter).map_err(Failure::new)?.hits;
+    let mut found = store.search(&filter).map_err(Failure::new)?;
+    if found.unread > 0 {
+        let sessions = if found.unread == 1 { "1 session".into() } else { format!("{} sessions", found.unread) };
+        writeln!(io::stderr(), "reading {sessions} of an older version …").map_err(Failure::new)?;
+        loop {
+            match store.take_in_texts() {
+                Ok(false) => {}
+                Ok(true) => break,
+                Err(error) => {
+                    writeln!(io::stderr(), "not all could be read, so not all may be found: {error}")
+                        .map_err(Failure::new)?;
+                    break;
+                }
+            }
+        }
+        found = store.search(&filter).map_err(Failure::new)?;
+    }
+    let hits = found.hits;
     let style = Style::for_stdout();
     for hit in &hits {
         if json {
@@ -146,7 +173,7 @@ fn search(store: &SqliteStore, filter: TextFilter, json: bool, out: &mut impl Wr
         writeln!(out, "    {} {}", style.dim(who), marked(hit, style)).map_err(Failure::new)?;
     }
     if hits.is_empty() && !json {
-        let more = if filter.folders.is_empty() { "" } else { " here; `--everywhere` searches all folders" };
+        let more = if filter.folders.is_none() { "" } else { " here; `--everywhere` searches all folders" };
         writeln!(out, "nothing was found{more}").map_err(Failure::new)?;
     }
     Ok(())

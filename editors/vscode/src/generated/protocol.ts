@@ -15,7 +15,7 @@ export interface Requests {
    */
   'azimuth/session/list': { params: SessionListParams; result: SessionListResult };
   /**
-   * Searches the titles, prompts and answers of sessions. Plain words; nothing in them can be wrong.
+   * Searches the titles, prompts and answers of sessions. Any text is a valid query.
    *
    * Errors: `storeFailed`.
    */
@@ -3859,7 +3859,7 @@ export interface SessionSearchParams {
 export interface SessionSearchResult {
   /** The hits: first the sessions whose title has all words, then the prompts and answers that have them, newest first. Of one session there are at most five of the latter. */
   hits: SearchHit[];
-  /** The number of sessions that were not searched to their end, because an older version stored them. They are read in the background; after a moment there are none. */
+  /** The number of sessions that were not searched to their end, because an older version stored them. They are read in the background, so that the same search may find more later. */
   unread: number;
 }
 

@@ -1,9 +1,11 @@
 //! A session as a document: a page to read (HTML or Markdown), or JSON lines for other programs. It leaves the machine
 //! without the secrets that models do not see either.
 
+mod answer;
 mod html;
 mod markdown;
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use mask::Mask;
@@ -25,12 +27,53 @@ pub fn export(store: &dyn Store, info: &SessionInfo, format: ExportFormat, mask:
     store.export(&info.session_id, &mut lines)?;
     let lines = String::from_utf8_lossy(&lines);
     // Secrets are hidden before anything else reads the lines.
-    let lines = lines.lines().map(|line| mask.hide_in_line(line));
+    let hidden = || lines.lines().map(|line| mask.hide_in_line(line));
     Ok(match format {
-        ExportFormat::Jsonl => lines.fold(String::new(), |all, line| all + &line + "\n"),
-        ExportFormat::Html => html::page(&document(info, mask, lines)),
-        ExportFormat::Markdown => markdown::page(&document(info, mask, lines)),
+        ExportFormat::Jsonl => {
+            joined(&lines, mask).iter().fold(String::new(), |all, line| all + &mask.hide_in_line(line) + "\n")
+        }
+        ExportFormat::Html => html::page(&document(info, mask, hidden())),
+        ExportFormat::Markdown => markdown::page(&document(info, mask, hidden())),
     })
+}
+
+/// The lines, in which a text that came in pieces stands in the first of them, without its secrets: one may be cut
+/// between two pieces. The others stay, empty, so that no event and no number is missing.
+fn joined<'l>(lines: &'l str, mask: &Mask) -> Vec<Cow<'l, str>> {
+    let mut lines: Vec<Cow<'l, str>> = lines.lines().map(Cow::from).collect();
+    let mut streams: HashMap<_, (String, Vec<(usize, SequencedEvent)>)> = HashMap::new();
+    for (at, line) in lines.iter().enumerate() {
+        // Most lines are pieces, but the others may be long.
+        if !["messageDelta", "thinkingDelta", "editDelta"].iter().any(|kind| line.contains(kind)) {
+            continue;
+        }
+        let Ok(mut event) = serde_json::from_str::<SequencedEvent>(line) else { continue };
+        let (stream, piece) = match &mut event.event {
+            Event::MessageDelta { message_id, text } => ((0, message_id.clone(), None), text),
+            Event::ThinkingDelta { message_id, text } => ((1, message_id.clone(), None), text),
+            Event::EditDelta { message_id, tool_call_id, text, .. } => {
+                ((2, message_id.clone(), Some(tool_call_id.clone())), text)
+            }
+            _ => continue,
+        };
+        let (whole, pieces) = streams.entry(stream).or_default();
+        whole.push_str(&std::mem::take(piece));
+        pieces.push((at, event));
+    }
+    for (whole, mut pieces) in streams.into_values() {
+        if let Some((_, first)) = pieces.first_mut()
+            && let Event::MessageDelta { text, .. } | Event::ThinkingDelta { text, .. } | Event::EditDelta { text, .. } =
+                &mut first.event
+        {
+            *text = mask.hide_uncounted(&whole).into_owned();
+        }
+        for (at, event) in pieces {
+            if let (Some(line), Ok(written)) = (lines.get_mut(at), serde_json::to_string(&event)) {
+                *line = written.into();
+            }
+        }
+    }
+    lines
 }
 
 /// A session as people read it.

@@ -1,10 +1,10 @@
-//! The session that somebody means who types an id, or its beginning.
+//! The session meant by an id, or by the beginning of one.
 
-use ports::store::{SessionFilter, Store, StoreError};
+use ports::store::{Origin, SessionFilter, Store, StoreError};
 use protocol::SessionId;
 use protocol::session::{Purpose, SessionInfo};
 
-/// So many of the sessions that an id may mean are named.
+/// The most sessions that are named if an id may mean several.
 const NAMED: usize = 8;
 
 /// The reason why nobody knows which session is meant.
@@ -36,18 +36,35 @@ fn in_lines(sessions: &[(SessionId, String)]) -> String {
     if more > 0 { format!("{named}\n  and {more} more") } else { named }
 }
 
-/// The session with this id, or the only chat whose id begins so. Blocks.
+/// The session with this id, or the only conversation whose id begins so. Blocks.
 ///
 /// # Errors
 /// It is none, or may be one of several; a failure of the store.
 pub fn session(store: &dyn Store, typed: &str) -> Result<SessionInfo, Unclear> {
+    session_near(store, typed, &[])
+}
+
+/// The same. Of several conversations, the only one with one of these folders (URIs) is meant. Blocks.
+///
+/// # Errors
+/// As [`session`].
+pub fn session_near(store: &dyn Store, typed: &str, folders: &[String]) -> Result<SessionInfo, Unclear> {
     match store.info(&SessionId::new(typed)) {
         Err(StoreError::NotFound { .. }) => {}
         found => return Ok(found?),
     }
-    let filter = SessionFilter { purpose: Some(Purpose::Chat), limit: usize::MAX, ..SessionFilter::default() };
+    let filter = SessionFilter {
+        origin: Origin::Roots,
+        purpose: Some(Purpose::Chat),
+        limit: usize::MAX,
+        ..SessionFilter::default()
+    };
     let begins = |info: &SessionInfo| !typed.is_empty() && info.session_id.as_str().starts_with(typed);
     let mut sessions: Vec<_> = store.list(&filter)?.into_iter().filter(begins).collect();
+    let is_near = |info: &&SessionInfo| info.folders.iter().any(|folder| folders.contains(folder));
+    if let [near] = sessions.iter().filter(is_near).collect::<Vec<_>>()[..] {
+        return Ok(near.clone());
+    }
     match sessions.pop() {
         None => Err(Unclear::None(typed.to_owned())),
         Some(session) if sessions.is_empty() => Ok(session),
@@ -73,6 +90,8 @@ mod tests {
             store.create(&id.into(), &[], None, Purpose::Chat).unwrap();
         }
         store.create(&"fee".into(), &[], None, Purpose::Suggestions).unwrap();
+        store.create(&"child".into(), &[], Some(&"a".into()), Purpose::Chat).unwrap();
+        store.create(&"abe789".into(), &["file:///here".into()], None, Purpose::Chat).unwrap();
         let meant = |typed: &str| session(&store, typed).map(|info| info.session_id.to_string());
         assert_eq!(meant("abc"), Ok("abc123".into()));
         assert_eq!(meant("a"), Ok("a".into()), "a whole id is that one");
@@ -80,7 +99,9 @@ mod tests {
         let Err(unclear) = meant("ab") else { panic!("which?") };
         let words = unclear.to_string();
         assert!(words.contains("begin with ab") && words.contains("  abc123  (no title)"), "{words}");
-        for nobody in ["x", "abc1234", "", "%", "fe"] {
+        let near = session_near(&store, "ab", &["file:///here".into()]).unwrap();
+        assert_eq!(near.session_id, "abe789".into(), "that of the project is meant");
+        for nobody in ["x", "chi", "abc1234", "", "%", "fe"] {
             assert_eq!(meant(nobody), Err(Unclear::None(nobody.into())));
         }
     }

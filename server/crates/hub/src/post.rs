@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use lang::pool::Servers;
 use ports::children::{ChildEnd, ChildError};
 use ports::edit::TextHash;
+use ports::found::{Found, TextFilter};
 use ports::store::{SessionFilter, Store, StoreError};
 use project::buffers::Buffers;
 use project::text::PositionEncoding;
@@ -15,7 +16,7 @@ use protocol::inline::InlineInstructResult;
 use protocol::role::Role;
 use protocol::session::{Mode, Purpose, SessionInfo, SessionNewResult, Terms};
 use protocol::{Event, SessionId, ToolCallId, TurnId};
-use tokio::sync::{OnceCell, mpsc, oneshot};
+use tokio::sync::{Notify, OnceCell, mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use super::budget::Budgets;
@@ -26,6 +27,11 @@ use super::instruction::Instruction;
 use super::secrets::Secrets;
 use super::trust::{Book, Word};
 use super::{Board, Client, ClientId, Editor, Error, Input, Parts, Reply};
+
+/// The time for which a search waits for what is not taken in yet, before it answers with what there is, and the pauses
+/// after which it looks again.
+const PATIENCE: Duration = Duration::from_millis(200);
+const LOOK_AGAIN: Duration = Duration::from_millis(40);
 
 /// The setting that keeps the last model chosen for new sessions.
 pub(super) const LAST_MODEL: &str = "model";
@@ -202,6 +208,8 @@ pub(super) struct Shared {
     pub(super) forgotten: Arc<OnceCell<()>>,
     /// The models that are let rest.
     pub(super) cooldowns: Cooldowns,
+    /// Woken once somebody searches in what was said, so that what is not taken in yet is.
+    pub(super) searched: Arc<Notify>,
     /// The amounts that answers added to budgets.
     pub(super) budgets: Arc<Budgets>,
 }
@@ -241,5 +249,19 @@ impl Shared {
         };
         self.forgotten.get_or_init(|| forget).await;
         blocking(move || store.list(&filter)).await
+    }
+
+    /// Searches in what was said. It waits a little for the texts that are not taken in yet, and never for a writer.
+    pub(super) async fn search(&self, filter: TextFilter) -> Result<Found, StoreError> {
+        self.searched.notify_one();
+        let begun = Instant::now();
+        loop {
+            let (store, filter) = (Arc::clone(&self.parts.store), filter.clone());
+            let found = blocking(move || store.search(&filter)).await?;
+            if found.unread == 0 || begun.elapsed() >= PATIENCE {
+                return Ok(found);
+            }
+            tokio::time::sleep(LOOK_AGAIN).await;
+        }
     }
 }

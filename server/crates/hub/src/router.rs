@@ -28,7 +28,7 @@ use protocol::permission::{WorkspaceTrustParams, WorkspaceTrustResult};
 use protocol::session::{Mode, Purpose, SessionListParams, SessionListResult, SessionNewParams, SessionNewResult};
 use protocol::terminal::Done as Nothing;
 use protocol::{ErrorCode, SessionId, methods};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::time::{Instant, sleep_until};
 
 use self::begun::Begun;
@@ -103,11 +103,24 @@ pub(super) fn start(parts: Parts, board: Board) -> mpsc::UnboundedSender<Post> {
     });
     let (router, forgotten, cooldowns) = (posts.downgrade(), Arc::default(), Cooldowns::default());
     let (parts, budgets, forget_unused) = (Arc::new(parts), Arc::default(), unused::forget as _);
+    let searched = Arc::new(Notify::new());
     let secrets = crate::secrets::Secrets::in_front_of_models(&parts);
-    let shared = Shared { board, trust, secrets, servers, router, parts, forget_unused, forgotten, cooldowns, budgets };
+    let shared = Shared {
+        board,
+        trust,
+        secrets,
+        servers,
+        router,
+        parts,
+        forget_unused,
+        forgotten,
+        cooldowns,
+        budgets,
+        searched,
+    };
     tokio::spawn(servers::watch(Arc::clone(&shared.servers), posts.downgrade()));
     tokio::spawn(models::watch(shared.parts.catalog.watch(), posts.downgrade()));
-    tokio::spawn(search::take_in(Arc::downgrade(&shared.parts.store)));
+    tokio::spawn(search::take_in(Arc::downgrade(&shared.parts.store), Arc::clone(&shared.searched)));
     let config = Arc::clone(&shared.parts.config);
     let inline = Inline::start(shared.clone(), Arc::clone(&config));
     let router = Router {
@@ -513,7 +526,7 @@ impl Router {
         let origin = params.parent.map_or(Origin::Roots, Origin::Of);
         // Those of a session are in its folders.
         let everywhere = params.everywhere || origin != Origin::Roots;
-        let folders = self.meant_folders(id, params.folder, everywhere);
+        let folders = self.meant_folders(id, params.folder, everywhere).unwrap_or_default();
         let limit = bounded(params.limit, LIST);
         let purpose = Some(params.purpose.unwrap_or_default());
         let filter = SessionFilter { folders, query: params.query, origin, purpose, limit };
@@ -524,12 +537,13 @@ impl Router {
         });
     }
 
-    /// The folders (URIs) whose sessions a client means: those of its workspace, if it says nothing; none for all.
-    fn meant_folders(&self, id: ClientId, folder: Option<String>, everywhere: bool) -> Vec<String> {
+    /// The folders (URIs) whose sessions a client means: those of its workspace, if it says nothing, of which there may be
+    /// none; nothing for all sessions.
+    fn meant_folders(&self, id: ClientId, folder: Option<String>, everywhere: bool) -> Option<Vec<String>> {
         match (everywhere, folder, self.clients.get(&id)) {
-            (true, _, _) | (false, None, None) => Vec::new(),
-            (false, Some(folder), _) => vec![folder],
-            (false, None, Some(client)) => client.folders.iter().map(|folder| paths::to_uri(folder)).collect(),
+            (true, _, _) | (false, None, None) => None,
+            (false, Some(folder), _) => Some(vec![folder]),
+            (false, None, Some(client)) => Some(client.folders.iter().map(|folder| paths::to_uri(folder)).collect()),
         }
     }
 }

@@ -222,7 +222,7 @@ requests! {
     SessionNew = "azimuth/session/new", global: SessionNewParams => SessionNewResult, [NotFound, SessionLocked, StoreFailed, OperationFailed];
     /// Lists sessions.
     SessionList = "azimuth/session/list", global: SessionListParams => SessionListResult, [StoreFailed];
-    /// Searches the titles, prompts and answers of sessions. Plain words; nothing in them can be wrong.
+    /// Searches the titles, prompts and answers of sessions. Any text is a valid query.
     SessionSearch = "azimuth/session/search", global: SessionSearchParams => SessionSearchResult, [StoreFailed];
     /// Opens a session, attaches the client to it, and returns its events after a number.
     SessionOpen = "azimuth/session/open", session: SessionOpenParams => SessionOpenResult as SessionOpenResult<Box<RawValue>>, [];

@@ -31,7 +31,7 @@ pub struct SessionSearchResult {
     /// first. Of one session there are at most five of the latter.
     pub hits: Vec<SearchHit>,
     /// The number of sessions that were not searched to their end, because an older version stored them. They are read
-    /// in the background; after a moment there are none.
+    /// in the background, so that the same search may find more later.
     pub unread: u32,
 }
 

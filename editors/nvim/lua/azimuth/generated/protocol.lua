@@ -2152,7 +2152,7 @@
 ---Result of `azimuth/session/search`.
 ---@class azimuth.SessionSearchResult
 ---@field hits azimuth.SearchHit[] The hits: first the sessions whose title has all words, then the prompts and answers that have them, newest first. Of one session there are at most five of the latter.
----@field unread integer The number of sessions that were not searched to their end, because an older version stored them. They are read in the background; after a moment there are none.
+---@field unread integer The number of sessions that were not searched to their end, because an older version stored them. They are read in the background, so that the same search may find more later.
 
 ---The subject of a fact about the workspace.
 ---@alias azimuth.SetupAbout
@@ -2518,7 +2518,7 @@ M.requests = {
   session_new = "azimuth/session/new",
   ---Lists sessions. Params: `azimuth.SessionListParams`. Result: `azimuth.SessionListResult`.
   session_list = "azimuth/session/list",
-  ---Searches the titles, prompts and answers of sessions. Plain words; nothing in them can be wrong. Params: `azimuth.SessionSearchParams`. Result: `azimuth.SessionSearchResult`.
+  ---Searches the titles, prompts and answers of sessions. Any text is a valid query. Params: `azimuth.SessionSearchParams`. Result: `azimuth.SessionSearchResult`.
   session_search = "azimuth/session/search",
   ---Opens a session, attaches the client to it, and returns its events after a number. Params: `azimuth.SessionOpenParams`. Result: `azimuth.SessionOpenResult`.
   session_open = "azimuth/session/open",

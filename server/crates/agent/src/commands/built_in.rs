@@ -268,7 +268,7 @@ impl BuiltIn for Trust {
     }
 }
 
-/// Continues an earlier session, whose id begins so.
+/// Continues an earlier session: the one with this id, or with an id that begins with it.
 #[derive(Debug)]
 pub struct Resume(pub String);
 

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use super::answer::{Piece, pieces, spans};
 use super::{Document, Entry, Image, Part};
 
 /// Light or dark as the reader's system is.
@@ -90,51 +91,23 @@ fn picture(Image { mime_type, data }: &Image) -> String {
     }
 }
 
-/// An answer's Markdown, as far as its headings and its code go; the rest is read as it was written.
+/// An answer's headings and code; the rest is read as it was written.
 fn answer(text: &str) -> String {
-    let (mut out, mut prose, mut lines) = (String::new(), String::new(), text.lines());
-    let flush = |prose: &mut String, out: &mut String| {
-        if !prose.trim().is_empty() {
-            let _ = writeln!(out, "<div class=\"text\">{}</div>", inline(prose.trim_matches('\n')));
-        }
-        prose.clear();
+    let html = |piece| match piece {
+        Piece::Prose(prose) => format!("<div class=\"text\">{}</div>\n", inline(prose.trim_matches('\n'))),
+        Piece::Heading(_, heading) => format!("<h3>{}</h3>\n", inline(heading)),
+        Piece::Code { text, .. } => format!("<pre><code>{}</code></pre>\n", escaped(&text)),
     };
-    while let Some(line) = lines.next() {
-        let begun = line.trim_start();
-        let fence: String = begun.chars().take_while(|char| *char == '`').collect();
-        if fence.len() >= 3 && !begun.trim_start_matches('`').contains('`') {
-            flush(&mut prose, &mut out);
-            let closes = |line: &&str| {
-                let end = line.trim();
-                end.len() >= fence.len() && end.chars().all(|char| char == '`')
-            };
-            let code: Vec<_> = lines.by_ref().take_while(|line| !closes(line)).collect();
-            let _ = writeln!(out, "<pre><code>{}</code></pre>", escaped(&code.join("\n")));
-        } else if let Some(heading) = begun.strip_prefix('#') {
-            flush(&mut prose, &mut out);
-            let _ = writeln!(out, "<h3>{}</h3>", inline(heading.trim_start_matches('#').trim()));
-        } else {
-            prose += line;
-            prose.push('\n');
-        }
-    }
-    flush(&mut prose, &mut out);
-    out
+    pieces(text).into_iter().map(html).collect()
 }
 
-/// Text with its code in backticks. Every other part between backticks is code; one that does not end is none.
+/// Text with its code in backticks.
 fn inline(text: &str) -> String {
-    let parts: Vec<_> = text.split('`').collect();
-    let mut out = String::new();
-    for (at, part) in parts.iter().enumerate() {
-        let is_code = at % 2 == 1 && at + 1 < parts.len();
-        match (is_code, at % 2) {
-            (true, _) => out += &format!("<code>{}</code>", escaped(part)),
-            (false, 1) => out += &format!("`{}", escaped(part)),
-            (false, _) => out += &escaped(part),
-        }
-    }
-    out
+    let html = |(is_code, text): (bool, &str)| match is_code {
+        true => format!("<code>{}</code>", escaped(text.trim_matches('`'))),
+        false => escaped(text),
+    };
+    spans(text).into_iter().map(html).collect()
 }
 
 /// A text in which nothing is markup, in an attribute too.
@@ -166,11 +139,18 @@ mod tests {
                         <pre><code>let x = &quot;`&quot;;\n# no heading</code></pre>\n<div class=\"text\">* done</div>\n";
         assert_eq!(answer(text), expected);
         assert_eq!(answer("```\nnever closed"), "<pre><code>never closed</code></pre>\n");
+        assert_eq!(answer("~~~\n```\n# a\n~~~"), "<pre><code>```\n# a</code></pre>\n");
+        for no_heading in ["#42 is fixed", "    # indented", "####### seven"] {
+            assert_eq!(answer(no_heading), format!("<div class=\"text\">{no_heading}</div>\n"));
+        }
+        let apart = "a ` b\n\nc `d` ``e`f``";
+        let expected = "<div class=\"text\">a ` b\n\nc <code>d</code> <code>e`f</code></div>\n";
+        assert_eq!(answer(apart), expected, "a lone backtick ends with its paragraph");
     }
 
     proptest! {
         #[test]
-        fn no_text_becomes_markup(text in "[<>&\"'`#a \\n-]{0,40}") {
+        fn no_text_becomes_markup(text in "[<>&\"'`~#a \\n\\\\-]{0,40}") {
             let document = Document {
                 title: text.clone(),
                 facts: vec![text.clone()],

@@ -1,5 +1,6 @@
 //! The page as Markdown. What the user and tools wrote stands in fences that nothing in it can end.
 
+use super::answer::{Piece, pieces, spans};
 use super::{Document, Entry, Part};
 
 pub(super) fn page(Document { title, facts, entries }: &Document) -> String {
@@ -9,10 +10,14 @@ pub(super) fn page(Document { title, facts, entries }: &Document) -> String {
         page += &match entry {
             Entry::Prompt { who, text, attached, images } => {
                 let attached: String = attached.iter().map(|name| format!("- {}\n", plain(name))).collect();
-                let images = if images.is_empty() { String::new() } else { format!("- {} pictures\n", images.len()) };
+                let images = match images.len() {
+                    0 => String::new(),
+                    1 => "- 1 picture\n".into(),
+                    many => format!("- {many} pictures\n"),
+                };
                 format!("## {who}\n\n{}{attached}{images}", fenced("text", text))
             }
-            Entry::Answer(text) => format!("{}\n", text.trim_end()),
+            Entry::Answer(text) => answer(text),
             Entry::Folded { line, failed, parts } => {
                 let failed = if *failed { " (failed)" } else { "" };
                 let parts: String = parts.iter().map(folded).collect();
@@ -22,6 +27,27 @@ pub(super) fn page(Document { title, facts, entries }: &Document) -> String {
         };
     }
     page
+}
+
+/// An answer, which stays what it was written as below the headings of the page: its headings are moved down, its fences
+/// closed, and what would be HTML is text.
+fn answer(text: &str) -> String {
+    let markdown = |piece| match piece {
+        Piece::Prose(prose) => format!("{}\n", without_html(prose.trim_end())),
+        Piece::Heading(level, heading) => format!("{} {}\n", "#".repeat((level + 2).min(6)), without_html(heading)),
+        Piece::Code { language, text } => {
+            let is_name = |char: char| char.is_alphanumeric() || matches!(char, '+' | '-' | '#' | '.' | '_');
+            fenced(if language.chars().all(is_name) { language } else { "" }, &text)
+        }
+    };
+    pieces(text).into_iter().map(markdown).collect::<Vec<_>>().join("\n")
+}
+
+fn without_html(text: &str) -> String {
+    spans(text)
+        .into_iter()
+        .map(|(is_code, text)| if is_code { text.into() } else { text.replace('<', "&lt;") })
+        .collect()
 }
 
 fn folded(Part { name, text, is_diff }: &Part) -> String {
@@ -60,6 +86,13 @@ fn entities(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_answer_stays_within_its_place_on_the_page() {
+        let text = "# Done\nuse `a<b>` or <b>\n\n```rs\n<i>\n~~~\n# never closed";
+        let expected = "### Done\n\nuse `a<b>` or &lt;b>\n\n```rs\n<i>\n~~~\n# never closed\n```\n";
+        assert_eq!(answer(text), expected);
+    }
 
     #[test]
     fn a_text_cannot_end_its_fence_and_a_line_is_no_markup() {

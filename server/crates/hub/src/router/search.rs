@@ -1,7 +1,7 @@
 //! Searches in what was said in earlier sessions, and the texts of older versions, which have to be taken in for that.
 
 use std::sync::{Arc, Weak};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use ports::found::{PromptFilter, TextFilter};
 use ports::store::Store;
@@ -11,6 +11,7 @@ use protocol::session::{SessionExportParams, SessionExportResult};
 use protocol::{ErrorCode, methods};
 
 use mask::Masks;
+use tokio::sync::Notify;
 
 use super::{Router, bounded};
 use crate::config::Config;
@@ -23,9 +24,8 @@ use crate::{ClientId, Error, Reply};
 /// The number of hits, and of prompts, if the caller does not say.
 const HITS: usize = 50;
 const PROMPTS: usize = 100;
-/// The time for which a search itself takes in what an older version stored, before it answers with what there is.
-const PATIENCE: Duration = Duration::from_millis(200);
-/// The time before that begins in the background, so that it does not slow the start.
+/// The time before the texts of older versions are taken in, unless somebody searches, so that it does not slow the
+/// start.
 const START: Duration = Duration::from_secs(2);
 /// The pause between two of its steps, in which others can write.
 const PAUSE: Duration = Duration::from_millis(20);
@@ -40,18 +40,13 @@ pub(super) fn register(handlers: &mut Handlers<Router, ClientId>) {
 fn session_search(router: &mut Router, id: ClientId, params: SessionSearchParams, reply: Reply<SessionSearchResult>) {
     let folders = router.meant_folders(id, params.folder, params.everywhere);
     let filter = TextFilter { query: params.query, folders, limit: bounded(params.limit, HITS) };
-    let store = Arc::clone(&router.shared.parts.store);
+    let shared = router.shared.clone();
     tokio::spawn(async move {
-        let found = blocking(move || {
-            let begun = Instant::now();
-            while begun.elapsed() < PATIENCE && !store.take_in_texts()? {}
-            store.search(&filter)
-        });
         let told = |found: ports::found::Found| SessionSearchResult {
             hits: found.hits,
             unread: u32::try_from(found.unread).unwrap_or(u32::MAX),
         };
-        let _ = reply.send(found.await.map(told).map_err(Error::from));
+        let _ = reply.send(shared.search(filter).await.map(told).map_err(Error::from));
     });
 }
 
@@ -60,6 +55,7 @@ fn prompt_history(router: &mut Router, id: ClientId, params: PromptHistoryParams
     let query = params.query.unwrap_or_default();
     let filter = PromptFilter { query, folders, limit: bounded(params.limit, PROMPTS) };
     let store = Arc::clone(&router.shared.parts.store);
+    router.shared.searched.notify_one();
     tokio::spawn(async move {
         let prompts = blocking(move || store.prompts(&filter)).await;
         let _ = reply.send(prompts.map(|prompts| PromptHistoryResult { prompts }).map_err(Error::from));
@@ -94,15 +90,17 @@ pub(in crate::router) async fn exported(
     Ok(SessionExportResult { name: format!("azimuth-{session_id}.{}", format.name()), text })
 }
 
-/// Takes in what an older version stored, while the store is there.
-pub(super) async fn take_in(store: Weak<dyn Store>) {
-    tokio::time::sleep(START).await;
+/// Takes in what an older version stored, and what else is not taken in, while the store is there: soon after the start,
+/// and whenever somebody searches.
+pub(super) async fn take_in(store: Weak<dyn Store>, searched: Arc<Notify>) {
+    let _ = tokio::time::timeout(START, searched.notified()).await;
     while let Some(store) = store.upgrade() {
         match blocking(move || store.take_in_texts()).await {
-            Ok(true) => return,
+            Ok(true) => searched.notified().await,
             Ok(false) => tokio::time::sleep(PAUSE).await,
             Err(error) => {
-                return tracing::warn!(%error, "what was said in earlier sessions could not be taken in to be searched");
+                tracing::warn!(%error, "what was said in earlier sessions could not be taken in to be searched");
+                searched.notified().await;
             }
         }
     }

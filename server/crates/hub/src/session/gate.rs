@@ -30,7 +30,7 @@ use protocol::{ErrorCode, Event, PermissionId, TurnId};
 use tokio::sync::{mpsc, oneshot};
 
 use self::accepting::Accepting;
-pub(super) use self::accepting::accepts;
+pub(super) use self::accepting::{accepts, is_looked_at};
 pub(super) use self::programs::{Programs, Stand};
 pub(super) use self::questions::Closed;
 use self::questions::{Answered, Follow, Questions};

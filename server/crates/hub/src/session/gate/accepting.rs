@@ -86,7 +86,7 @@ pub(in crate::session) fn accepts<'p>(state: &State, roots: &Roots, mut files: i
 }
 
 /// True if an edit of a file always waits for the user, in every mode.
-fn is_looked_at(roots: &Roots, file: &Path) -> bool {
+pub(in crate::session) fn is_looked_at(roots: &Roots, file: &Path) -> bool {
     roots.protected(file).is_some()
         || roots.steers_us(file)
         || roots.makes_programs_run(file)

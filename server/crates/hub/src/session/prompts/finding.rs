@@ -5,23 +5,23 @@ use std::sync::Arc;
 
 use agent::commands::built_in::Export;
 use ports::found::TextFilter;
-use ports::store::{Origin, SessionFilter, StoreError};
+use ports::store::{Origin, SessionFilter};
 use project::files;
 use protocol::methods;
 use protocol::search::{HitKind, SearchHit};
 use protocol::session::{Purpose, SessionExportParams, SessionInfo};
 
 use super::preparation::{Preparation, ask};
-use crate::feed::blocking;
 use crate::meant;
+use crate::session::gate::is_looked_at;
 
 /// The number of sessions that `/conversations` lists, and of hits that `/search` does.
 const LIST: usize = 20;
 
-/// The session that the beginning of its id means.
+/// The session that the beginning of its id means, of this project before others.
 pub(super) async fn meant(preparation: &Preparation, typed: String) -> Result<SessionInfo, String> {
-    let store = Arc::clone(&preparation.shared.parts.store);
-    let found = tokio::task::spawn_blocking(move || meant::session(&*store, &typed)).await;
+    let (store, folders) = (Arc::clone(&preparation.shared.parts.store), preparation.info.folders.clone());
+    let found = tokio::task::spawn_blocking(move || meant::session_near(&*store, &typed, &folders)).await;
     found.map_err(|error| error.to_string())?.map_err(|unclear| unclear.to_string())
 }
 
@@ -45,9 +45,8 @@ pub(super) async fn conversations(preparation: &Preparation) -> Result<String, S
 
 /// Lists where these words were said.
 pub(super) async fn search(preparation: &Preparation, query: String) -> Result<String, String> {
-    let store = Arc::clone(&preparation.shared.parts.store);
-    let filter = TextFilter { query, folders: preparation.info.folders.clone(), limit: LIST };
-    let found = blocking(move || store.search(&filter)).await.map_err(|error: StoreError| error.to_string())?;
+    let filter = TextFilter { query, folders: Some(preparation.info.folders.clone()), limit: LIST };
+    let found = preparation.shared.search(filter).await.map_err(|error| error.to_string())?;
     let mut text = String::new();
     for SearchHit { session_id, title, kind, at, snippet, .. } in &found.hits {
         let when = ago(preparation, *at);
@@ -63,8 +62,11 @@ pub(super) async fn search(preparation: &Preparation, query: String) -> Result<S
         false => "\n`/resume <id>` continues one.",
     });
     if found.unread > 0 {
-        let _ =
-            write!(text, "\n\n{} older conversations are still being read; search again in a moment.", found.unread);
+        let older = match found.unread {
+            1 => "1 older conversation is".to_owned(),
+            many => format!("{many} older conversations are"),
+        };
+        let _ = write!(text, "\n\n{older} still being read, so not everything may be found yet.");
     }
     Ok(text)
 }
@@ -77,6 +79,10 @@ pub(super) async fn export(preparation: &Preparation, Export { format, path }: E
     let (name, roots) = (path.unwrap_or(exported.name), Arc::clone(&preparation.roots));
     let written = tokio::task::spawn_blocking(move || {
         let path = roots.resolve(&name).map_err(|error| error.to_string())?;
+        if is_looked_at(&roots, &path) {
+            let name = roots.display(&path);
+            return Err(format!("`/export` does not write to `{name}`: such a file is protected; choose another path"));
+        }
         files::create(&path, &exported.text).map_err(|error| error.to_string())?;
         Ok::<_, String>(roots.display(&path))
     });
