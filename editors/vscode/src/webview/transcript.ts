@@ -103,7 +103,7 @@ export class Transcript {
     // So that a screen reader and the keyboard are there, too.
     element.tabIndex = -1;
     element.focus({ preventScroll: true });
-    this.say((element.textContent ?? '').replaceAll(/\s+/g, ' ').trim().slice(0, SAID));
+    this.say(element.textContent.replaceAll(/\s+/g, ' ').trim().slice(0, SAID));
     setTimeout(() => element.classList.remove('found'), FOUND_MS);
     // Entries that come into view get another height than was assumed, so the first move may miss.
     let moves = 3;
