@@ -155,7 +155,6 @@ async fn a_question_that_is_cancelled_or_passed_over_ends_with_the_turn_and_is_n
 fn a_form_survives_a_kill_and_its_answer_goes_to_the_model_that_asked() {
     let folder = tempfile::tempdir().unwrap();
     let project = folder.path().canonicalize().unwrap().join("project");
-    #[expect(clippy::disallowed_methods, reason = "a test's own folder")]
     std::fs::create_dir(&project).unwrap();
     let asks = Instant::Call { tool: "ask_user", input: json!({ "questions": questions() }) };
     let vendor = Vendor::by_progress(vec![asks, Instant::Text { pieces: 2 }]);

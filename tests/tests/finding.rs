@@ -3,7 +3,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "a test reads what was exported into its project")]
 
-use harness::{Answer, Client, ModelServer, Profile, Project, Setup, Wire};
+use harness::{Answer, Client, Gate, ModelServer, Profile, Project, Setup, Wire};
 use protocol::search::{HitKind, SearchHit};
 use protocol::turn::StopReason;
 use protocol::{Event, SessionId, methods};

@@ -198,6 +198,7 @@ try {
   await steps.chord(world, 'Shift+F');
   const search = page.locator('.quick-input-widget:visible input.input');
   await search.waitFor();
+  await steps.until('the keyboard in the search', () => search.evaluate((input) => input === document.activeElement));
   const rows = page.locator('.quick-input-list .monaco-list-row');
   await page.keyboard.type('unicorn');
   await rows.filter({ hasText: 'Nothing was found.' }).waitFor();
@@ -214,6 +215,7 @@ try {
   await text.fill('');
   await press('Control+R');
   await search.waitFor();
+  await steps.until('the keyboard in the search', () => search.evaluate((input) => input === document.activeElement));
   await page.keyboard.type('ten make');
   await rows.filter({ hasText: 'Make it ten.' }).waitFor();
   await shot('prompts');

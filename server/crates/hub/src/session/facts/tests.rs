@@ -118,7 +118,7 @@ fn files_are_named_by_what_was_done_to_them_last() {
         turn_ids: vec!["t".into()],
         files: vec![restored.clone()],
     };
-    let after = facts(&[&events[..], &[undone.clone()]].concat());
+    let after = facts(&[&events[..], std::slice::from_ref(&undone)].concat());
     assert_eq!(after.files.last(), Some(&FileFacts { taken_back: true, ..a.clone() }));
     let files = vec![restored];
     let redone = Event::CheckpointRestored { direction: Direction::Redo, turn_ids: vec!["t".into()], files };
