@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::io::{self, BufRead, IsTerminal};
 use std::path::Path;
+use std::time::Duration;
 
 use hub::visible;
 use permission::{FOR_A_PERSON, steers_us};
@@ -13,6 +14,7 @@ use protocol::permission::{
 use protocol::review::{HunkState, Proposal};
 use protocol::{HunkId, PermissionId, SessionId};
 use tokio::sync::mpsc;
+use tokio::time::Instant;
 
 use super::signals::Signals;
 use super::style::Style;
@@ -52,6 +54,7 @@ impl User {
         style: Style,
         form: &Form,
     ) -> io::Result<Option<Vec<FormAnswer>>> {
+        let until = form.timeout_seconds.map(|seconds| Instant::now() + Duration::from_secs(seconds.into()));
         let mut answers = Vec::new();
         for question in &form.questions {
             let header = visible::line(&question.header);
@@ -69,7 +72,20 @@ impl User {
             view.line(&style.dim(format!("  {words}")))?;
             loop {
                 view.prompt("  > ")?;
-                let Some(line) = self.line().await else { return Ok(None) };
+                let line = match until {
+                    None => self.line().await,
+                    Some(until) => match tokio::time::timeout_at(until, self.line()).await {
+                        Ok(line) => line,
+                        // The session goes on at the same time, and so must whoever waits for its events.
+                        Err(_) => {
+                            view.answered();
+                            view.line(&style.yellow("  the time is over: the model goes on with what it assumes"))?;
+                            answers.resize_with(form.questions.len(), FormAnswer::default);
+                            return Ok(Some(answers));
+                        }
+                    },
+                };
+                let Some(line) = line else { return Ok(None) };
                 view.answered();
                 match line.trim() {
                     "-" => return Ok(Some(Vec::new())),

@@ -32,6 +32,7 @@ use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::time::{Instant, sleep_until};
 
 use self::begun::Begun;
+use self::search::bounded;
 use self::suggestions::Suggestions;
 use super::cooldowns::Cooldowns;
 use super::feed::blocking;
@@ -536,21 +537,6 @@ impl Router {
             let _ = reply.send(sessions.map(|sessions| SessionListResult { sessions }).map_err(Error::from));
         });
     }
-
-    /// The folders (URIs) whose sessions a client means: those of its workspace, if it says nothing, of which there may be
-    /// none; nothing for all sessions.
-    fn meant_folders(&self, id: ClientId, folder: Option<String>, everywhere: bool) -> Option<Vec<String>> {
-        match (everywhere, folder, self.clients.get(&id)) {
-            (true, _, _) | (false, None, None) => None,
-            (false, Some(folder), _) => Some(vec![folder]),
-            (false, None, Some(client)) => Some(client.folders.iter().map(|folder| paths::to_uri(folder)).collect()),
-        }
-    }
-}
-
-/// The length of a list that a client asks for.
-fn bounded(limit: Option<u32>, usual: usize) -> usize {
-    limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(usual).clamp(1, 1000)
 }
 
 fn ending() -> Error {

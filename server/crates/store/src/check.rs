@@ -91,7 +91,7 @@ fn contradiction(connection: &Connection) -> Result<Option<String>, Error> {
     if version == 0 {
         return Ok(Some("it has no format number".into()));
     }
-    // What the index of searches says of itself is no damage of the rest, from which it is made again.
+    // A fault in the index of searches is no damage of the rest, from which it is made again.
     let is_of_index =
         |verdict: &str| verdict.starts_with("fts5: ") || verdict.contains("inverted index for FTS5 table");
     let mut statement = connection.prepare("PRAGMA quick_check")?;

@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::files;
 use crate::layout::{Layout, with_suffix};
 
-/// What is searched: the texts and their index, which can be made again from the events.
+/// The texts that are searched and their index, which can be made again from the events.
 macro_rules! texts {
     () => {
         "

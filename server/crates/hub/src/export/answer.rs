@@ -6,7 +6,7 @@ pub(super) enum Piece<'t> {
     Prose(String),
     /// A heading, and its level from 1 to 6.
     Heading(usize, &'t str),
-    /// What stands in a fence, with the word behind its beginning.
+    /// The text in a fence, with the word behind its beginning.
     Code { language: &'t str, text: String },
 }
 
@@ -62,7 +62,7 @@ fn heading(line: &str) -> Option<(usize, &str)> {
     is_one.then(|| (level, text.trim()))
 }
 
-/// Prose, part by part: what is code between backticks, with them, and what is not. Both backticks are of one paragraph.
+/// Prose, part by part: the code between backticks, with them, and the rest. Both backticks are of one paragraph.
 pub(super) fn spans(prose: &str) -> Vec<(bool, &str)> {
     let (mut spans, mut begin, mut at) = (Vec::new(), 0, 0);
     for line in prose.split_inclusive('\n') {

@@ -29,8 +29,8 @@ pub(super) fn page(Document { title, facts, entries }: &Document) -> String {
     page
 }
 
-/// An answer, which stays what it was written as below the headings of the page: its headings are moved down, its fences
-/// closed, and what would be HTML is text.
+/// An answer below the headings of the page: its headings are moved down, its fences closed, and what would be HTML is
+/// text.
 fn answer(text: &str) -> String {
     let markdown = |piece| match piece {
         Piece::Prose(prose) => format!("{}\n", without_html(prose.trim_end())),

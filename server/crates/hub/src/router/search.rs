@@ -13,7 +13,7 @@ use protocol::{ErrorCode, methods};
 use mask::Masks;
 use tokio::sync::Notify;
 
-use super::{Router, bounded};
+use super::Router;
 use crate::config::Config;
 use crate::export::export;
 use crate::feed::blocking;
@@ -29,6 +29,23 @@ const PROMPTS: usize = 100;
 const START: Duration = Duration::from_secs(2);
 /// The pause between two of its steps, in which others can write.
 const PAUSE: Duration = Duration::from_millis(20);
+
+impl Router {
+    /// The folders (URIs) whose sessions a client means: those of its workspace, if it says nothing, of which there may
+    /// be none; nothing for all sessions.
+    pub(super) fn meant_folders(&self, id: ClientId, folder: Option<String>, everywhere: bool) -> Option<Vec<String>> {
+        match (everywhere, folder, self.clients.get(&id)) {
+            (true, _, _) | (false, None, None) => None,
+            (false, Some(folder), _) => Some(vec![folder]),
+            (false, None, Some(client)) => Some(client.folders.iter().map(|folder| paths::to_uri(folder)).collect()),
+        }
+    }
+}
+
+/// The length of a list that a client asks for.
+pub(super) fn bounded(limit: Option<u32>, usual: usize) -> usize {
+    limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(usual).clamp(1, 1000)
+}
 
 pub(super) fn register(handlers: &mut Handlers<Router, ClientId>) {
     handlers
@@ -90,8 +107,8 @@ pub(in crate::router) async fn exported(
     Ok(SessionExportResult { name: format!("azimuth-{session_id}.{}", format.name()), text })
 }
 
-/// Takes in what an older version stored, and what else is not taken in, while the store is there: soon after the start,
-/// and whenever somebody searches.
+/// Takes in the texts that an older version stored, and all others that are missing, while the store is there: soon
+/// after the start, and whenever somebody searches.
 pub(super) async fn take_in(store: Weak<dyn Store>, searched: Arc<Notify>) {
     let _ = tokio::time::timeout(START, searched.notified()).await;
     while let Some(store) = store.upgrade() {

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::salvage::PAGE;
-
+/// The size of a page, SQLite's default.
+pub(super) const PAGE: usize = 4096;
 const HEADER: usize = 32;
 const FRAME_HEADER: usize = 24;
 /// The number that a log begins with; its lowest bit says that checksums are of numbers in big-endian order.

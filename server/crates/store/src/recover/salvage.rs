@@ -11,13 +11,10 @@ use protocol::session::SessionInfo;
 use rusqlite::{Connection, Row};
 use serde::de::IgnoredAny;
 
-use super::log;
+use super::log::{self, PAGE};
 use crate::error::Error;
 use crate::layout::{Layout, valid, with_suffix};
 use crate::{files, schema, sessions, spent};
-
-/// The size of a page, SQLite's default.
-pub(super) const PAGE: usize = 4096;
 
 /// Copies all that can be read into the new database: sessions, each with its events up to the first that is missing,
 /// grants, settings and the costs that no event says, but no counts of suggestions. Gives the sessions that miss
@@ -208,8 +205,8 @@ fn mended(layout: &Layout) -> Option<Connection> {
         file.write_all(pages).ok()
     };
     let mut pages = u32::try_from(fs::metadata(&path).ok()?.len() / PAGE as u64).ok()?;
-    // The content of the write-ahead log is newer than that of the file. It goes into the copy: left beside it, it would
-    // say how many pages there are, and hide those that are added.
+    // The content of the write-ahead log is newer than that of the file. It goes into the copy, since beside it, it
+    // would say how many pages there are, and hide those that are added.
     if let Ok(log) = files::read(&layout.beside_database("-wal"))
         && let Some((changed, size)) = log::pages(&log)
     {

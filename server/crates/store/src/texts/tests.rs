@@ -263,7 +263,7 @@ fn a_damaged_index_stops_nothing_and_is_made_again() {
     let store = SqliteStore::open(folder.path()).unwrap();
     append(&store, &a, 30, [prompt("needle again")]);
     assert_eq!(store.events(&a, 0, usize::MAX).unwrap().len(), 3);
-    // What the index has lost is looked for without it.
+    // The texts that the index has lost are looked for without it.
     assert_eq!(places(&store, "needle of"), [("b".into(), Some(2)), ("a".into(), Some(2))]);
     while !store.take_in_texts().unwrap() {}
     check_index(&store);
