@@ -368,7 +368,7 @@ end
 function T.a_comment_decides_nothing_stands_below_its_hunk_and_is_told()
   review(three_hunks(), function(child, model)
     wait_for_hunks(child, 3)
-    support.equal(child:lua("return vim.fn.getcompletion('Azimuth com', 'cmdline')"), { "comment" })
+    support.equal(child:lua("return vim.fn.getcompletion('Azimuth comm', 'cmdline')"), { "comment" })
     cursor(child, 6)
     child:command("Azimuth comment why not [a constant]?")
     child:wait("#_G.said > 0")

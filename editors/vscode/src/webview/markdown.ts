@@ -95,7 +95,8 @@ export class Markdown {
 
   private list(token: Tokens.List): HTMLElement {
     const items = token.items.map((item) => {
-      const box = item.task && h('input', { type: 'checkbox', disabled: true, checked: item.checked === true });
+      const done = item.checked === true;
+      const box = item.task && h('input', { type: 'checkbox', disabled: true, checked: done, 'aria-label': done ? 'done' : 'to do' });
       return h('li', { class: item.task ? 'task' : undefined }, box, ...this.blocks(item.tokens));
     });
     const start = typeof token.start === 'number' && token.start !== 1 ? token.start : undefined;
