@@ -1,4 +1,4 @@
-// Handovers, each of which stands for the earlier part of the conversation. Pure.
+// Handovers, each of which replaces the earlier part of the conversation. Pure.
 
 import type { Compaction, CompactionId } from '../generated/protocol';
 

@@ -189,7 +189,7 @@ export interface Requests {
    */
   'azimuth/compaction/correct': { params: CompactionCorrectParams; result: Done };
   /**
-   * Takes a handover back: from the next request on the model sees the messages again for which it stood.
+   * Takes a handover back: from the next request on the model sees the replaced messages again.
    *
    * Errors: `notFound`, `turnRunning`, `sessionLocked`, `storeFailed`, `operationFailed`.
    */
@@ -1650,7 +1650,7 @@ export interface EventCompactionCorrected {
   written: string;
 }
 
-/** The user took a handover back: the model sees the messages again for which it stood. */
+/** The user took a handover back: the model sees the replaced messages again. */
 export interface EventCompactionTakenBack {
   type: 'compactionTakenBack';
   /** The handover. */

@@ -12,6 +12,7 @@ import { type EndEntry, paidInWords, tokensOf } from '../chat/used';
 import { LiveDiff } from './diff';
 import { filledInWords, formOf } from './form';
 import { HandoverCard } from './handover';
+import type { Kept } from './kept';
 import { LiveCommand } from './live';
 import { Markdown } from './markdown';
 import { PlanView } from './plan';
@@ -38,7 +39,7 @@ export class EntryView {
   private command: LiveCommand | undefined;
   private plan: PlanView | undefined;
 
-  constructor(private readonly entry: Entry, private readonly post: Post) {
+  constructor(private readonly entry: Entry, private readonly post: Post, private readonly kept: Kept) {
     this.element = h('article', { class: `entry ${entry.kind}`, 'data-key': entry.key });
     const acts = {
       copy: (text: string): void => post({ type: 'copy', text }),
@@ -288,11 +289,12 @@ export class EntryView {
 
   private drawForm(request: PermissionRequest, until: number | undefined): void {
     this.element.setAttribute('aria-label', `Azimuth asks: ${request.title}`);
-    this.element.replaceChildren(h('div', { class: 'question-title' }, 'Azimuth asks you'), formOf(request, until, this.post));
+    this.element.replaceChildren(h('div', { class: 'question-title' }, 'Azimuth asks you'), formOf(request, until, this.post, this.kept));
   }
 
   /** A line: the answer, and what it was about. What was asked unfolds below it. */
   private drawAnswered(request: PermissionRequest, outcome: PermissionOutcome): void {
+    this.kept.keepForm(request.permissionId, undefined);
     const { allowed, words, message } = answerOf(request, outcome);
     const said = message === undefined ? words : `${words}: ${message}`;
     this.element.setAttribute('aria-label', `Azimuth asked: ${request.title}; the answer: ${said}`);

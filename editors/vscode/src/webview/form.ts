@@ -5,10 +5,12 @@ import type { FormAnswer, FormQuestion, PermissionRequest } from '../generated/p
 import { visible } from '../text';
 import { type Child, button, h } from './dom';
 import type { Post } from './entries';
+import type { Kept } from './kept';
 
 /** The form of a question that is open; the time until which it waits, if it does not wait for good. */
-export function formOf(request: PermissionRequest, until: number | undefined, post: Post): HTMLElement {
-  const questions = (request.form?.questions ?? []).map((question, number) => new Asked(question, `${request.permissionId}-${number}`));
+export function formOf(request: PermissionRequest, until: number | undefined, post: Post, kept: Kept): HTMLElement {
+  const before = kept.form(request.permissionId);
+  const questions = (request.form?.questions ?? []).map((question, number) => new Asked(question, `${request.permissionId}-${number}`, before?.[number]));
   const send = request.options.find(({ kind }) => kind === 'allow_once');
   const dismiss = request.options.find(({ kind }) => kind === 'reject_once');
   const answer = (optionId: string, answers?: FormAnswer[]): void =>
@@ -19,6 +21,9 @@ export function formOf(request: PermissionRequest, until: number | undefined, po
     h('div', { class: 'answers', role: 'group', 'aria-label': 'Your answers' },
       send !== undefined && h('button', { type: 'submit', class: 'primary', 'data-option': send.optionId }, 'Send'),
       dismiss !== undefined && button(visible(dismiss.name), () => answer(dismiss.optionId), { class: 'secondary', 'data-option': dismiss.optionId })));
+  const keep = (): void => kept.keepForm(request.permissionId, questions.map((question) => question.answer()));
+  form.addEventListener('input', keep);
+  form.addEventListener('change', keep);
   form.addEventListener('submit', (event) => {
     event.preventDefault();
     if (send !== undefined) answer(send.optionId, questions.map((question) => question.answer()));
@@ -26,17 +31,17 @@ export function formOf(request: PermissionRequest, until: number | undefined, po
   return form;
 }
 
-/** A question of a form on the screen. What is recommended is chosen from the beginning. */
+/** A question of a form on the screen. What is recommended is chosen, unless it was answered before. */
 class Asked {
   readonly element: HTMLElement;
   private readonly options: HTMLInputElement[];
   private readonly other: HTMLInputElement;
 
-  constructor(private readonly question: FormQuestion, name: string) {
+  constructor(private readonly question: FormQuestion, name: string, before: FormAnswer | undefined) {
     const { header, options, multiple } = question;
     this.options = options.map(({ recommended, description }, place) => {
       const described = description === '' ? undefined : `${name}-${place}`;
-      const input = h('input', { type: multiple ? 'checkbox' : 'radio', name, checked: recommended, 'aria-describedby': described });
+      const input = h('input', { type: multiple ? 'checkbox' : 'radio', name, checked: before === undefined ? recommended : before.chosen?.includes(place), 'aria-describedby': described });
       // An option takes the place of the user's own words, unless both can be given.
       input.addEventListener('change', () => {
         if (!multiple && input.checked) this.other.value = '';
@@ -44,6 +49,7 @@ class Asked {
       return input;
     });
     this.other = h('input', { type: 'text', class: 'reason', placeholder: multiple ? 'Something else' : 'Something else, instead', 'aria-label': `${header}: in your own words` });
+    this.other.value = before?.other ?? '';
     this.other.addEventListener('input', () => this.wrote());
     this.element = h('fieldset', {},
       h('legend', {}, h('span', { class: 'badge' }, visible(header)), visible(question.question)),

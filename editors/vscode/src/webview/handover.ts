@@ -1,4 +1,4 @@
-// The card of a handover: what stands for the earlier part of the conversation, to be read, corrected and taken back.
+// The card of a handover: what replaces the earlier part of the conversation, to be read, corrected and taken back.
 
 import { type HandoverEntry, shorterInWords } from '../chat/handover';
 import type { Intent } from '../chat/messages';
@@ -27,7 +27,7 @@ export class HandoverCard {
     this.notes.show(written);
     this.facts.show(compaction.facts);
     const title = takenBack ? 'The handover is taken back'
-      : replaced ? 'A handover, for which a later one stands' : 'A handover stands for the earlier part of the conversation';
+      : replaced ? 'A handover that a later one replaces' : 'A handover replaces the earlier part of the conversation';
     refill(this.element,
       h('div', { class: 'handover-title' }, title, ' ', stands && h('span', { class: 'dim' }, shorterInWords(compaction))),
       this.input === undefined ? this.read(written, corrected) : this.correct(entry, this.input),
@@ -41,7 +41,7 @@ export class HandoverCard {
   private read(written: string, corrected: boolean): Child {
     if (written.trim() === '') return h('div', { class: 'dim' }, 'No model wrote notes for it.');
     return h('details', { open: true },
-      h('summary', {}, corrected ? 'Your notes' : 'Notes of the model'),
+      h('summary', {}, corrected ? 'Your notes' : 'Notes by the model'),
       this.notes.element);
   }
 

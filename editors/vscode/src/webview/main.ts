@@ -1,7 +1,7 @@
 // The chat's page: it folds what the host tells it and shows it, and posts what the user wants.
 
 import './chat.css';
-import type { Draft, Facts, HostMessage, Intent } from '../chat/messages';
+import type { Facts, HostMessage, Intent } from '../chat/messages';
 import { modes } from '../generated/modes';
 import { Beginnings } from './beginnings';
 import { Changes } from './changes';
@@ -9,13 +9,14 @@ import { runningJobs, shortCommand, waitingInWords, waitingTerminals } from '../
 import { visible } from '../text';
 import { type Child, button, eachFrame, h, refill } from './dom';
 import { Chat } from '../chat/fold';
+import { Kept } from './kept';
 import { Prompt } from './prompt';
 import { Transcript } from './transcript';
 
 interface VsCode {
   postMessage(intent: Intent): void;
   getState(): unknown;
-  setState(state: Draft): void;
+  setState(state: unknown): void;
 }
 
 declare function acquireVsCodeApi(): VsCode;
@@ -23,10 +24,11 @@ declare function acquireVsCodeApi(): VsCode;
 const vscode = acquireVsCodeApi();
 const post = (intent: Intent): void => vscode.postMessage(intent);
 
-const transcript = new Transcript(post, (words) => (said.textContent = `Found: ${words}`));
+const kept = new Kept(vscode);
+const transcript = new Transcript(post, kept, (words) => (said.textContent = `Found: ${words}`));
 const beginnings = new Beginnings(post);
 const changes = new Changes(post);
-const prompt = new Prompt(post, vscode);
+const prompt = new Prompt(post, kept);
 const header = h('header', { class: 'header' });
 const banner = h('div', { class: 'banner', role: 'status' });
 /** Says to a screen reader what a glance would tell. */

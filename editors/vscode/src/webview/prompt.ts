@@ -20,7 +20,7 @@ const MOST_SENT = 5;
 const [FILLING, FULL] = [0.6, 0.85];
 
 interface State {
-  getState(): unknown;
+  getState(): Draft | undefined;
   setState(state: Draft): void;
 }
 
@@ -69,7 +69,7 @@ export class Prompt {
     for (const name of ['dragover', 'drop'] as const) {
       this.element.addEventListener(name, (event) => this.drop(event));
     }
-    const draft = state.getState() as Draft | undefined;
+    const draft = state.getState();
     if (draft) {
       this.text.value = draft.text;
       this.attachments = draft.attachments;

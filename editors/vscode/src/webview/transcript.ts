@@ -4,6 +4,7 @@
 import { eachFrame, h } from './dom';
 import type { Chat, Entry } from '../chat/fold';
 import { EntryView, type Post } from './entries';
+import type { Kept } from './kept';
 
 /** So near to the end counts as there, in pixels. */
 const NEAR = 40;
@@ -37,7 +38,7 @@ export class Transcript {
   /** Goes to the end again if entries that came into view are taller or shorter than was assumed. */
   private readonly settle = eachFrame(() => (this.follows && this.element.scrollHeight !== this.endHeight ? this.toEnd() : undefined));
 
-  constructor(private readonly post: Post, private readonly say: (found: string) => void) {
+  constructor(private readonly post: Post, private readonly kept: Kept, private readonly say: (found: string) => void) {
     this.element.addEventListener('scroll', () => this.scrolled(), { passive: true });
     // Whatever changes a height, such as a text that grows or another pane that opens, the end stays in view.
     const resized = new ResizeObserver(() => (this.follows ? this.toEnd() : undefined));
@@ -169,7 +170,7 @@ export class Transcript {
   }
 
   private make(entry: Entry): HTMLElement {
-    const view = new EntryView(entry, this.post);
+    const view = new EntryView(entry, this.post, this.kept);
     this.views.set(entry, view);
     view.draw();
     return view.element;

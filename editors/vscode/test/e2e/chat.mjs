@@ -60,7 +60,7 @@ try {
     await page.setViewportSize({ width: 1920, height: 1000 });
     await steps.widenChat(world);
   }
-  const text = frame.locator('textarea');
+  let text = frame.locator('textarea');
   // VS Code's own Alt+1 would jump into it.
   await steps.openFile(world, 'lib.rs');
   await text.click();
@@ -261,6 +261,16 @@ try {
   await press('ArrowUp', 'Tab', 'Tab', 'Space', 'Tab', 'Space', 'Tab', 'Tab', 'Tab');
   await page.keyboard.type('jotter');
   await shot('form-filled');
+  // A look elsewhere loses nothing.
+  await steps.command(world, 'View: Toggle Secondary Side Bar Visibility');
+  await steps.until('the end of the page', () => frame.isDetached());
+  frame = await steps.openChat(world);
+  text = frame.locator('textarea');
+  const again = frame.locator('.entry.question.open form');
+  await again.waitFor();
+  assert.ok(await again.getByRole('radio', { name: /A file/ }).isChecked(), 'what was chosen is chosen still');
+  assert.equal(await again.getByLabel('Name: in your own words').inputValue(), 'jotter');
+  await again.getByLabel('Name: in your own words').focus();
   await press('Enter');
   await frame.locator('.outcome', { hasText: 'Storage: A file; Tests: Unit, End to end; Name: “jotter”' }).waitFor();
   await frame.locator('.entry.answer', { hasText: 'Noted.' }).waitFor();
