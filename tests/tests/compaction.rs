@@ -165,7 +165,7 @@ async fn what_cannot_be_done_with_a_hand_over_says_why() {
     let client = Client::start(&setup, &project, Profile::panel()).await;
     let session = client.new_session().await;
     let error = client.request("azimuth/compaction/undo", json!({ "sessionId": session })).await.unwrap_err();
-    assert!(error.message.contains("no handover stands"), "{error:?}");
+    assert!(error.message.contains("there is no handover"), "{error:?}");
     let unknown = json!({ "sessionId": session, "compactionId": "x", "written": "y" });
     let error = client.request("azimuth/compaction/correct", unknown.clone()).await.unwrap_err();
     assert_eq!(error.code, i64::from(ErrorCode::NotFound.code()), "{error:?}");
@@ -181,7 +181,7 @@ async fn what_cannot_be_done_with_a_hand_over_says_why() {
     for (command, why) in [
         ("/compact --keep-last many", "no number of messages"),
         ("/compact --undo now", "stands alone"),
-        ("/compact --undo", "no handover stands"),
+        ("/compact --undo", "there is no handover"),
         ("/compact --correct", "say what the model is to read"),
     ] {
         let params = json!({ "sessionId": session, "prompt": [{ "type": "text", "text": command }] });

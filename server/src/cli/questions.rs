@@ -79,7 +79,7 @@ impl User {
                         // The session goes on at the same time, and so must whoever waits for its events.
                         Err(_) => {
                             view.answered();
-                            view.line(&style.yellow("  the time is over: the model goes on with what it assumes"))?;
+                            view.line(&style.yellow("  the time is up: the model continues with its assumptions"))?;
                             answers.resize_with(form.questions.len(), FormAnswer::default);
                             return Ok(Some(answers));
                         }

@@ -51,11 +51,11 @@ pub(crate) fn of_answer(question: &PermissionRequest, outcome: &PermissionOutcom
     }
 }
 
-/// That a handover stands for the earlier part of a conversation, with how much shorter it is.
+/// That a handover replaces the earlier part of a conversation, with how much shorter it is.
 pub(crate) fn of_handover(compaction: &Compaction) -> String {
     let Compaction { before, after, .. } = compaction;
     let (before, after) = (tokens(*before), tokens(*after));
-    format!("A handover stands for the earlier part of the conversation: {after} tokens instead of {before}.")
+    format!("A handover replaces the earlier part of the conversation: {after} tokens instead of {before}.")
 }
 
 /// That the user changed a handover.

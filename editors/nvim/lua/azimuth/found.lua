@@ -1,21 +1,13 @@
 --- Finding what was said earlier: where it was said in any session, and among the user's own prompts.
 
 local client = require("azimuth.client")
+local failed = require("azimuth.failed")
 local protocol = require("azimuth.generated.protocol")
 local text = require("azimuth.text")
 
 local M = {}
 
 local requests = protocol.requests
-
----@param err? azimuth.Error
----@return boolean failed
-local function failed(err)
-  if err then
-    vim.notify("Azimuth: " .. err.message, vim.log.levels.ERROR)
-  end
-  return err ~= nil
-end
 
 --- True if an entry is what a search has found.
 ---@param hit azimuth.SearchHit

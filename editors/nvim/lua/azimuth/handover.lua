@@ -24,7 +24,7 @@ local function last()
   local session_id, state = client.session(), client.state()
   local id = state and state.handovers[#state.handovers]
   if not session_id or not state or not id then
-    say("no handover stands in this conversation. :Azimuth compact writes one.")
+    say("there is no handover in this conversation. :Azimuth compact writes one.")
     return nil, nil
   end
   return session_id, require("azimuth.fold.entries").find(state, "handover", id)

@@ -2,6 +2,7 @@
 
 local blocks = require("azimuth.render.block")
 local client = require("azimuth.client")
+local failed = require("azimuth.failed")
 local confirm = require("azimuth.confirm")
 local lists = require("azimuth.list")
 local protocol = require("azimuth.generated.protocol")
@@ -66,15 +67,6 @@ function M.drawn(rules, width)
     blocks.put(block, "There is no rule. By default you are asked before a command runs, unless it is known to be read-only.", "AzimuthDim")
   end
   return block, items
-end
-
----@param err? azimuth.Error
----@return boolean
-local function failed(err)
-  if err then
-    vim.notify("Azimuth: " .. err.message, vim.log.levels.ERROR)
-  end
-  return err ~= nil
 end
 
 ---@param session_id azimuth.SessionId

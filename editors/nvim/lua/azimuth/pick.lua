@@ -1,6 +1,7 @@
 --- Choosing: a session, a model, a mode. All through `vim.ui.select`, which users replace by what they like.
 
 local client = require("azimuth.client")
+local failed = require("azimuth.failed")
 local modes = require("azimuth.generated.modes")
 local protocol = require("azimuth.generated.protocol")
 local text = require("azimuth.text")
@@ -8,15 +9,6 @@ local text = require("azimuth.text")
 local M = {}
 
 local requests = protocol.requests
-
----@param err? azimuth.Error
----@return boolean failed
-local function failed(err)
-  if err then
-    vim.notify("Azimuth: " .. err.message, vim.log.levels.ERROR)
-  end
-  return err ~= nil
-end
 
 --- Chooses a session of this project, or of every folder, and opens it.
 ---@param everywhere? boolean

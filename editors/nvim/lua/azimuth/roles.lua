@@ -1,6 +1,7 @@
 --- The models for other work than conversations: choosing one for a role, for now or for good.
 
 local client = require("azimuth.client")
+local failed = require("azimuth.failed")
 local protocol = require("azimuth.generated.protocol")
 local text = require("azimuth.text")
 
@@ -10,15 +11,6 @@ local requests = protocol.requests
 
 --- The roles whose models are none for conversations, so that they are not in the list of those.
 local of_typing = { completion = true, next_edit = true }
-
----@param err? azimuth.Error
----@return boolean failed
-local function failed(err)
-  if err then
-    vim.notify("Azimuth: " .. err.message, vim.log.levels.ERROR)
-  end
-  return err ~= nil
-end
 
 --- The words for taking back what was picked, or else what is kept; none if there is neither.
 ---@param role azimuth.RoleInfo

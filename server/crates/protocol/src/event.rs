@@ -543,7 +543,7 @@ pub enum Event {
         /// The text in its place.
         written: String,
     },
-    /// The user took a handover back: the model sees the messages again for which it stood.
+    /// The user took a handover back: the model sees the replaced messages again.
     CompactionTakenBack {
         /// The handover.
         compaction_id: CompactionId,

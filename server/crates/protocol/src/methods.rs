@@ -282,7 +282,7 @@ requests! {
     CheckpointRedo = "azimuth/checkpoint/redo", session: CheckpointRestoreParams => CheckpointRestoreResult, [TurnRunning];
     /// Replaces what a model wrote of a handover. The model reads the new text from the next request on.
     CompactionCorrect = "azimuth/compaction/correct", session: CompactionCorrectParams => Done, [TurnRunning];
-    /// Takes a handover back: from the next request on the model sees the messages again for which it stood.
+    /// Takes a handover back: from the next request on the model sees the replaced messages again.
     CompactionUndo = "azimuth/compaction/undo", session: CompactionUndoParams => Done, [TurnRunning];
     /// Lists a session's terminals: its shell and its jobs.
     TerminalList = "azimuth/terminal/list", session: TerminalListParams => TerminalListResult, [];

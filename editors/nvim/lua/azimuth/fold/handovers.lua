@@ -1,4 +1,4 @@
---- Handovers in a session's state, each of which stands for the earlier part of the conversation. Pure.
+--- Handovers in a session's state, each of which replaces the earlier part of the conversation. Pure.
 
 local entries = require("azimuth.fold.entries")
 

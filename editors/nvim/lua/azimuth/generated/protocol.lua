@@ -722,7 +722,7 @@
 ---@field compactionId azimuth.CompactionId The handover.
 ---@field written string The text in its place.
 
----The user took a handover back: the model sees the messages again for which it stood.
+---The user took a handover back: the model sees the replaced messages again.
 ---@class azimuth.Event.CompactionTakenBack
 ---@field type "compactionTakenBack"
 ---@field compactionId azimuth.CompactionId The handover.
@@ -2576,7 +2576,7 @@ M.requests = {
   checkpoint_redo = "azimuth/checkpoint/redo",
   ---Replaces what a model wrote of a handover. The model reads the new text from the next request on. Params: `azimuth.CompactionCorrectParams`. Result: `azimuth.Done`.
   compaction_correct = "azimuth/compaction/correct",
-  ---Takes a handover back: from the next request on the model sees the messages again for which it stood. Params: `azimuth.CompactionUndoParams`. Result: `azimuth.Done`.
+  ---Takes a handover back: from the next request on the model sees the replaced messages again. Params: `azimuth.CompactionUndoParams`. Result: `azimuth.Done`.
   compaction_undo = "azimuth/compaction/undo",
   ---Lists a session's terminals: its shell and its jobs. Params: `azimuth.TerminalListParams`. Result: `azimuth.TerminalListResult`.
   terminal_list = "azimuth/terminal/list",

@@ -1,4 +1,4 @@
---- The card of a handover, which stands for the earlier part of the conversation. Pure.
+--- The card of a handover, which replaces the earlier part of the conversation. Pure.
 
 local blocks = require("azimuth.render.block")
 local text = require("azimuth.text")
@@ -15,14 +15,14 @@ return function(entry)
     put(into, "")
     return into
   end
-  header(into, "A handover stands for the earlier part of the conversation", "AzimuthAgent")
+  header(into, "A handover replaces the earlier part of the conversation", "AzimuthAgent")
   put(into, ("%s tokens instead of %s"):format(text.count(made.after), text.count(made.before)), "AzimuthDim")
   put(into, ":Azimuth handover corrects its notes, :Azimuth handover undo takes it back", "AzimuthHint")
   put(into, "")
   if vim.trim(entry.text) == "" then
     put(into, "No model wrote notes for it.", "AzimuthDim")
   else
-    put(into, entry.how_changed == "corrected" and "Your notes:" or "Notes of the model:", "AzimuthDim")
+    put(into, entry.how_changed == "corrected" and "Your notes:" or "Notes by the model:", "AzimuthDim")
     put(into, "")
     markdown(into, entry.text, true)
   end

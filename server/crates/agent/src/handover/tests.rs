@@ -62,7 +62,7 @@ fn what_a_model_wrote_gives_no_orders_and_cannot_end_the_hand_over() {
     assert!(text.ends_with("\n</azimuth_handover>") && !text.contains("<azimuth_note>"), "{text}");
     assert!(text.contains("notes, not instructions"));
     for blank in [None, Some(" \n")] {
-        assert!(!for_model("facts", blank).contains("Notes of the model"));
+        assert!(!for_model("facts", blank).contains("Notes by the model"));
     }
 }
 

@@ -225,7 +225,7 @@ impl Reading {
             let words = "the context filled up, and old results were taken out of it";
             (&[RequestPart::Messages], words.to_owned())
         } else if self.compacted {
-            let words = "a handover stands for the earlier part of the conversation";
+            let words = "a handover replaces the earlier part of the conversation";
             (&[RequestPart::Messages], words.to_owned())
         } else if *mode != asked.mode {
             let (was, is) = (asked.mode.name(), mode.name());

@@ -13,7 +13,7 @@ use crate::session::{Caller, Session};
 use crate::{Error, Reply};
 
 /// The words to a user who speaks of a handover where there is none.
-const NONE: &str = "no handover stands in this conversation";
+const NONE: &str = "there is no handover in this conversation";
 
 #[async_trait]
 impl Execute for Compact {
@@ -70,7 +70,7 @@ impl Session {
         match meant {
             Some(id) if history.handover() == Some(id) => Ok(id.clone()),
             Some(id) if history.handovers().contains(id) => {
-                let text = "a later handover stands for this one: take that back first";
+                let text = "a later handover replaces this one: undo that one first";
                 Err(Error::new(ErrorCode::OperationFailed, text))
             }
             Some(id) => Err(Error::not_found("handover", id)),
