@@ -91,7 +91,9 @@ function chosen<I extends vscode.QuickPickItem>(
       clearTimeout(waits);
       // One that was begun before may come between.
       while (foundFor !== pick.value) await search();
-      resolve(isOfWhatIsTyped ? pick.activeItems[0] : pick.items[0]);
+      // VS Code tells a moment later which item of a new list is active; until then that is one of the last list.
+      const active = pick.activeItems.find((item) => pick.items.includes(item));
+      resolve((isOfWhatIsTyped ? active : undefined) ?? pick.items[0]);
       pick.hide();
     };
     pick.onDidAccept(() => void accept());
