@@ -160,7 +160,7 @@ try {
   // A word to the running turn, one for after it, and the end of it.
   await page.keyboard.type('Mind the tests.');
   await press('Enter');
-  const waits = frame.locator('.row.queued');
+  let waits = frame.locator('.row.queued');
   await waits.filter({ hasText: 'Mind the tests.' }).waitFor();
   await page.keyboard.type('and stop when I say');
   await press('Alt+Enter');
@@ -266,6 +266,7 @@ try {
   await steps.until('the end of the page', () => frame.isDetached());
   frame = await steps.openChat(world);
   text = frame.locator('textarea');
+  waits = frame.locator('.row.queued');
   const again = frame.locator('.entry.question.open form');
   await again.waitFor();
   assert.ok(await again.getByRole('radio', { name: /A file/ }).isChecked(), 'what was chosen is chosen still');
